@@ -13,7 +13,7 @@
 
 namespace headway {
 
-/// Of a number in decimal or a name; none: there is no such user.
+/// Returns the id of a user, who is named or numbered in decimal; none if there is no such user.
 [[nodiscard]] std::optional<uid_t> user_number(const std::string& user);
 
 /// Subordinate ids, of which a user's rootless containers have tens of thousands, are their owner's.

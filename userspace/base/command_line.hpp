@@ -28,9 +28,9 @@ public:
     explicit VerbOption(CLI::Option& option) : option_(&option) {}
 
     VerbOption required() const;
-    /// Of a list: so many values, neither more nor fewer.
+    /// The option takes a list of exactly so many values.
     VerbOption expected(int values) const;
-    /// What --help names as the default.
+    /// Sets the text that --help names as the default.
     VerbOption default_text(const std::string& text) const;
     /// --help names the variable's present value as the default.
     VerbOption shows_default() const;
@@ -47,7 +47,7 @@ private:
     CLI::Option* option_ = nullptr;
 };
 
-/// What --help says of an option.
+/// An option as --help describes it.
 struct OptionDescription {
     std::vector<std::string> names;  ///< with their dashes; of a positional one none
     std::string positional;          ///< the name of a positional one
@@ -56,7 +56,7 @@ struct OptionDescription {
     std::vector<std::string> choices;  ///< if its value is one of these
 };
 
-/// What --help says of a verb, or of the program as a whole.
+/// A verb, or the program as a whole, as --help describes it.
 struct VerbDescription {
     std::string name;
     std::string description;

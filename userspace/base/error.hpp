@@ -18,7 +18,7 @@ struct Error {
     std::string message;
     int error_number = 0;  ///< errno of the system call or of the kernel's answer; 0: none
 
-    /// The same error, told from one level further up: "while doing x: ...".
+    /// Returns this error with the caller's context in front: "while doing x: ...".
     [[nodiscard]] Error within(std::string_view context) const {
         return {fmt::format("{}: {}", context, message), error_number};
     }
@@ -32,7 +32,7 @@ template <class... Args>
     return tl::unexpected(Error{fmt::format(format, std::forward<Args>(args)...)});
 }
 
-/// As failure(), with the errno that tells callers what kind of failure it is.
+/// Makes an error as failure() does, with the errno that tells callers what kind of failure it is.
 template <class... Args>
 [[nodiscard]] tl::unexpected<Error> system_failure(int error_number,
                                                    fmt::format_string<Args...> format,
@@ -40,7 +40,7 @@ template <class... Args>
     return tl::unexpected(Error{fmt::format(format, std::forward<Args>(args)...), error_number});
 }
 
-/// Of the system call that has just failed.
+/// Makes an error of errno, which the system call that has just failed has set.
 [[nodiscard]] inline tl::unexpected<Error> errno_failure(std::string_view what) {
     return system_failure(errno, "{}: {}", what, std::strerror(errno));
 }

@@ -3,7 +3,7 @@
 
 namespace headway {
 
-/// Of headwayd and of headway alike.
+/// Exit codes that headwayd and headway share.
 enum class ExitStatus {
     ok = 0,
     failure = 1,     ///< the kernel, the daemon or the system said no

@@ -17,7 +17,7 @@ struct SocketAddress {
 
     [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
     [[nodiscard]] int family() const { return storage.ss_family; }
-    /// Of IP and UDP.
+    /// Bytes that the headers of IP and UDP take.
     [[nodiscard]] std::uint32_t udp_header_bytes() const { return family() == AF_INET6 ? 48 : 28; }
 };
 

@@ -18,7 +18,7 @@ std::string in_small_letters(std::string_view name) {
     return small;
 }
 
-/// What is in front of the domain; nothing where there is none.
+/// Returns the name up to its domain; none if it has no domain.
 std::optional<std::string> without_domain(const std::string& name) {
     const auto dot = name.find('.');
     if (dot == std::string::npos || name.find_first_not_of("0123456789.") == std::string::npos)

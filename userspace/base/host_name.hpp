@@ -10,7 +10,7 @@
 
 namespace headway {
 
-/// What this machine (or this UTS namespace) calls itself.
+/// Returns the name that this machine (or this UTS namespace) has given itself.
 [[nodiscard]] std::string host_name();
 
 /// Numbers of hosts by name.  Names are compared as name services do, without regard to case, and
@@ -20,7 +20,7 @@ class HostNames {
 public:
     /// False if that name is there already.
     bool add(std::string_view name, std::size_t number);
-    /// Of several hosts that differ in their domains alone none is meant by a name without one.
+    /// A name without a domain finds no host if several hosts differ in their domains alone.
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 
 private:
@@ -30,7 +30,7 @@ private:
 
     /// In small letters.
     std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> whole_;
-    /// Those with a domain, without it; nothing: there are several.
+    /// Names without their domains; none if several hosts have that name.
     std::unordered_map<std::string, std::optional<std::size_t>> short_;
 };
 

@@ -45,7 +45,7 @@ public:
     }
 
 private:
-    /// What stands between two groups, and then all that the second stands for.
+    /// The text in front of a group, and all the numbers that the group stands for.
     struct Group {
         std::string before;
         std::vector<std::string> numbers;
@@ -99,7 +99,7 @@ private:
         return {};
     }
 
-    /// Of all combinations: Slurm's order.
+    /// Returns the name of the combination with that number, in Slurm's order.
     [[nodiscard]] std::string name_of(std::size_t number) const {
         std::vector<std::size_t> chosen(groups_.size());
         for (std::size_t turn = 0; turn < groups_.size(); ++turn) {

@@ -32,16 +32,16 @@ inline constexpr std::size_t host_name_max_bytes = 253;  // DNS's limit
 [[nodiscard]] Result<std::vector<std::string>> parse_hostlist(std::string_view text,
                                                               std::size_t limit = hosts_max);
 
-/// What may follow brackets in a list: Slurm reads none with a suffix such as "-ib" or a domain.
+/// Says whether a suffix such as "-ib" or a domain may follow brackets; Slurm reads no such lists.
 enum class AfterBrackets { anything, nothing };
 
-/// The same hosts, in the same order, in short form: neighbours that differ in
-/// their last number only share brackets.
+/// Writes the hosts in short form, in the same order: neighbours that differ in their last number
+/// only share brackets.
 [[nodiscard]] std::string format_hostlist(std::span<const std::string> hosts,
                                           AfterBrackets after = AfterBrackets::anything);
 
-/// What all names have before their first digit, without '-', '_' and '.' at its end: "a" of a0 and
-/// a7.  Empty, if that is nothing, or differs.
+/// Returns what all names have before their first digit, without '-', '_' and '.' at its end: "a"
+/// of a0 and a7. The text is empty if they have nothing there, or differ.
 [[nodiscard]] std::string common_name(std::span<const std::string> hosts);
 
 }  // namespace headway

@@ -41,7 +41,7 @@ template <class Json>
 template <class Json>
 [[nodiscard]] std::string json_text(const Json& json, int indent = -1);
 
-/// What a number has to be.
+/// The sign that a number must have.
 enum class Sign { any, not_negative, positive };
 
 class JsonReader;
@@ -58,7 +58,7 @@ public:
     /// mistake.
     [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
     [[nodiscard]] bool boolean() const;
-    /// As long as the input lives.
+    /// The result lives as long as the input.
     [[nodiscard]] std::string_view string(std::size_t most_bytes) const;
     /// The length of an array, which must be from `least` to `most`; 0 after a mistake.
     [[nodiscard]] std::size_t size(std::size_t least, std::size_t most) const;

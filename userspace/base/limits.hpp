@@ -18,8 +18,8 @@ inline constexpr std::size_t patterns_max = 16384;
 inline constexpr std::size_t sharing_jobs_max = 256;  ///< whose hosts are known
 inline constexpr std::size_t started_jobs_max = 128;
 inline constexpr std::size_t administrators_jobs = 4;
-/// Of slots, of jobs with phases and of phases: so many times what a user leaves for one more,
-/// because a node is often one user's.
+/// A node is often one user's, so a user may have so many times as many slots, jobs with phases and
+/// phases as are then left for one more user.
 inline constexpr std::size_t phases_for_one_user = 3;
 inline constexpr std::size_t demands_per_user_max = 16;  ///< jobs that share a trunk by agreement
 /// A rank nests collectives only through threads or user-defined operations.
@@ -29,14 +29,14 @@ inline constexpr std::size_t hosts_per_request_max = 16384;
 inline constexpr std::size_t algorithms_per_request_max = 32;
 inline constexpr std::uint32_t ranks_per_host_max = 4096;
 inline constexpr std::size_t job_name_max_bytes = 128;
-/// Of one "traffic" request.
+/// One "traffic" request may name so many hosts.
 inline constexpr std::size_t traffic_hosts_max = 512;
 /// Plans that are kept for the next one who asks.
 inline constexpr std::size_t plans_kept_max = 4096;
 inline constexpr std::size_t whole_plans_kept_max = 4;
 inline constexpr std::size_t host_lists_kept_max = 64;  ///< of requests, up to a datagram long
 inline constexpr std::size_t traffic_plans_kept_max = 64;  ///< known by their whole request
-/// What has not been fetched of answers that are longer than a datagram.
+/// Answers longer than a datagram wait here for clients to fetch them: so many bytes at most.
 inline constexpr std::size_t long_answers_max_bytes = std::size_t{64} << 20;
 /// Clients told by one status answer, for people to read.
 inline constexpr std::size_t clients_in_status_max = 64;

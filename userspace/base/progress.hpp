@@ -26,7 +26,7 @@ public:
     static constexpr std::chrono::milliseconds redraw_after{100};
     static constexpr unsigned bar_columns = 20;
 
-    /// Without `is_terminal` nothing is ever written.
+    /// It writes nothing unless `is_terminal`.
     Progress(std::ostream& out, const Clock& clock, bool is_terminal, std::string what);
     ~Progress() { erase(); }
     Progress(const Progress&) = delete;

@@ -34,7 +34,8 @@ public:
         add(user, amount);
         return {};
     }
-    /// What the user had in an earlier run, whoever comes back first.  False: there is not so much.
+    /// Takes what the user had in an earlier run, in any order of users.  False: too little is
+    /// left.
     [[nodiscard]] bool take_again(uid_t user, std::size_t amount) {
         if (amount > amount_.all - taken_) return false;
         add(user, amount);

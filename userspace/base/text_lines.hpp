@@ -36,7 +36,7 @@ private:
     std::uint32_t number_ = 0;
 };
 
-/// Without the blanks at both ends.
+/// Returns the text without the blanks at both ends.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r";
     const auto begin = text.find_first_not_of(blanks);
@@ -44,7 +44,7 @@ private:
     return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// What stands between any of `separators`; never empty.
+/// Splits the text at any of `separators` into its words, none of which is empty.
 [[nodiscard]] inline std::vector<std::string_view> split_words(
     std::string_view text, std::string_view separators = " \t") {
     std::vector<std::string_view> words;
@@ -67,7 +67,7 @@ template <class Number>
     return number;
 }
 
-/// For messages: the beginning of what stands there, without control characters.
+/// Returns the beginning of the text for a message, without control characters.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace headway

@@ -30,7 +30,7 @@ std::uint64_t to_number(std::string_view digits) {
     return number;
 }
 
-/// Whatever the locale.
+/// Writes small letters, whatever the locale.
 std::string lower_case(std::string_view text) {
     std::string result(text);
     std::ranges::transform(result, result.begin(), [](char c) {

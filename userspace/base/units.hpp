@@ -19,7 +19,7 @@
 
 namespace headway {
 
-/// Whatever the locale.
+/// Does not depend on the locale.
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Capacity of a link as people write it.  From parse_rate(): 8 .. 8e12.
@@ -37,7 +37,7 @@ struct BytesPerSecond {
     [[nodiscard]] constexpr BitsPerSecond bits() const { return {value * 8}; }
 };
 
-/// For models, whose rates are fractions.
+/// Models use fractions as rates.
 [[nodiscard]] constexpr double bytes_per_s(BitsPerSecond rate) {
     return static_cast<double>(rate.value) / 8;
 }
@@ -52,7 +52,7 @@ inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
 /// tc read back as the same number ("25mbit", "6187496bit").
 [[nodiscard]] std::string rate_to_tc(BitsPerSecond rate);
 
-/// For people: at least four significant digits ("6.187 Mbit/s", "25 Mbit/s").
+/// Writes a rate for people, with at least four significant digits ("6.187 Mbit/s", "25 Mbit/s").
 [[nodiscard]] std::string rate_to_text(BitsPerSecond rate);
 
 /// "1500B", "64kB" (1000), "512KiB" (1024), "1.5MiB", up to "1TiB".  A unit is

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t tcp_header_bytes = 14 + 20 + 32;
     return payload_bytes / tcp_segment_bytes * segment + (rest == 0 ? 0 : wire_bytes(rest + tcp_header_bytes));
 }
 
-/// The same of an amount that was calculated, and may be any.  Not negative.
+/// Calculates tcp_wire_bytes() for a computed amount of any size that is not negative.
 [[nodiscard]] constexpr double tcp_wire_bytes_of(double payload_bytes) {
     constexpr double beyond = 18446744073709551616.0;  // 2^64
     return static_cast<double>(

@@ -12,7 +12,7 @@
 
 namespace headway {
 
-/// Without a size these and the powers of two between them.
+/// Rules without a size are made for these two and the powers of two between them.
 inline constexpr std::uint64_t rules_least_bytes = 1024;
 inline constexpr std::uint64_t rules_most_bytes = 4 << 20;
 
@@ -22,9 +22,9 @@ struct AlltoallRules {
     std::uint32_t replaced = 0;
 };
 
-/// Of linear and pairwise, which Open MPI has, the one that ends first as
-/// planned; for a communicator of all these ranks only.  A size stands for all
-/// up to its double, the largest without a size for all above.  Fails for one rank.
+/// Writes rules that choose, of Open MPI's linear and pairwise, the algorithm that ends first as
+/// planned; they hold for a communicator of all these ranks only.  A size stands for all up to its
+/// double, the largest without a size for all above.  Fails for one rank.
 [[nodiscard]] Result<AlltoallRules> make_alltoall_rules(
     const ChosenPattern& pattern, std::uint32_t ranks_per_host,
     std::optional<std::uint64_t> message_bytes,

@@ -14,7 +14,7 @@ namespace {
 
 using enum glue::Algorithm;
 
-/// What is asked for the call, if it is carried out by that algorithm.
+/// Returns what the helper asks headwayd for, if that algorithm carries out the call.
 CalledPlan asked_for(const CollectiveHosts& hosts, std::optional<std::uint64_t> message_bytes,
                      glue::Algorithm algorithm) {
     CalledPlan called{{}, algorithm, hosts, message_bytes, std::nullopt, {}};
@@ -27,8 +27,8 @@ CalledPlan asked_for(const CollectiveHosts& hosts, std::optional<std::uint64_t> 
     return called;
 }
 
-/// Those of `algorithm`, as the helper does: "prepare" comes before "phase", for what is not
-/// paced in any size is not asked about again; rates for something else are refused.
+/// Plans rates for `algorithm` as the helper asks for them: it asks "prepare" before "phase", so
+/// that it asks no more where no size is paced.  It refuses rates for another algorithm.
 Result<CalledPlan> with_rates(const NodePlanner& planner, CalledPlan called) {
     const bool is_linear = called.algorithm != native;
     called.hosts.algorithm = {is_linear, false, false};
@@ -62,7 +62,8 @@ Result<CalledPlan> with_ring_rates(const NodePlanner& planner, CalledPlan called
     return called;
 }
 
-/// That the call may take; where no size is given, a size for which it is one of the helper's.
+/// Returns the algorithm that the call may take; without a size, the helper's own for large
+/// messages.
 glue::Algorithm able_algorithm_of(const CollectiveHosts& hosts, std::uint64_t min_message_bytes,
                                   std::optional<std::uint64_t> message_bytes) {
     const glue::Operation operation = *glue::operation_named(hosts.operation->name);

@@ -17,10 +17,10 @@ namespace headway {
 struct CalledPlan {
     NodePlan plan;  ///< of this node; paced as it will be
     glue::Algorithm algorithm = glue::Algorithm::native;  ///< that runs
-    /// What headwayd is asked for: the call, or what goes between the hosts of it.
+    /// The helper asks headwayd for this: the call, or the traffic between the call's hosts.
     CollectiveHosts hosts;
     std::optional<std::uint64_t> message_bytes;
-    /// With a message size, of the algorithm that runs; none: no model of it is known.
+    /// The time of the algorithm that runs, with a message size; none: no model of it is known.
     std::optional<Prediction> predicted;
     std::string no_ring;  ///< why the operation does not go around a ring, though it could
 };
@@ -34,8 +34,8 @@ struct CalledPlan {
 [[nodiscard]] TrafficRequest ring_traffic(const Topology& topology,
                                           const std::vector<std::string>& hosts);
 
-/// So much from the i-th host to the j-th, as the helper tells it (libheadway/traffic_request.cpp):
-/// in thousandths of the largest amount.
+/// Makes the request in which the helper tells the bytes from the i-th host to the j-th
+/// (libheadway/traffic_request.cpp), in thousandths of the largest amount.
 [[nodiscard]] TrafficRequest matrix_traffic(const std::vector<std::string>& hosts,
                                             const std::vector<std::vector<double>>& bytes);
 

@@ -36,7 +36,7 @@ Result<CallReport> load_report(const std::string& path) {
     return std::move(*report);
 }
 
-/// What was kept, if there is such a file, and then all reports.
+/// Reads the file that was kept, if there is one, and then all reports.
 Result<CallReport> load_all(const std::string& kept, const std::vector<std::string>& paths) {
     CallReport all;
     std::vector<std::string> files = paths;
@@ -75,7 +75,7 @@ void print_verdict(const CallReport& all) {
                close, judged, close_enough * 100, name_of(worst->first), size_of(worst->first), *worst->second.ratio());
 }
 
-/// For each kind of calls that was predicted, its medians and its predictions over the size.
+/// Draws the medians and the predictions over the size, for each kind of calls that was predicted.
 Chart chart_of(const CallReport& all) {
     std::map<std::string, std::pair<ChartSeries, ChartSeries>> series;
     for (const auto& [kind, row] : all.rows()) {
@@ -99,7 +99,7 @@ Chart chart_of(const CallReport& all) {
     return chart;
 }
 
-/// What was kept is not lost on a full disk.
+/// A full disk does not lose the report that was kept before.
 bool keep(const std::string& path, const CallReport& all) {
     const std::string trouble = glue::write_whole(path, all.to_json());
     if (!trouble.empty()) fmt::print(stderr, "headway compare: {}: {}\n", path, trouble);

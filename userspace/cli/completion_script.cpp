@@ -60,7 +60,7 @@ bool takes_words(const VerbDescription& verb) {
 
 std::string in_single_quotes(const std::string& text) { return "'" + replaced(text, "'", R"('\'')") + "'"; }
 
-/// Of bash's and zsh's case: 'plan'|'job start'
+/// Writes the places as a pattern for `case` of bash and zsh: 'plan'|'job start'
 std::string verb_patterns(const std::vector<Place>& places) {
     Words patterns;
     for (const Place& place : places) {

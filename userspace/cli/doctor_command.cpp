@@ -131,7 +131,7 @@ void print_json(const Look& before, const Look& after, const std::vector<Finding
     fmt::print("{}\n", document.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
-/// Until so many seconds after `began`.
+/// Waits until so many seconds after `began`.
 void wait(std::chrono::steady_clock::time_point began, std::uint32_t seconds) {
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "looking");

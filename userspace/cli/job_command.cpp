@@ -31,7 +31,7 @@ Result<std::vector<std::string>> named_hosts(const JobOptions& options) {
     return names;
 }
 
-/// What the matrix says is sent between hosts, as the protocol has it.
+/// Writes the matrix's bytes between hosts as the control protocol spells them.
 Result<Json> flows_of(const TrafficMatrix& matrix, const JobOptions& options, std::size_t hosts) {
     const auto bytes = bytes_between_hosts(matrix, static_cast<std::uint32_t>(hosts),
                                            options.ranks_per_host,

@@ -36,7 +36,7 @@ extern char** environ;
 namespace headway {
 namespace {
 
-// Of what the job's own network and nodes have to bear.
+// A measurement may put this load on the job's own network and nodes.
 constexpr std::uint64_t sent_max_bytes = 300'000'000;
 constexpr double load_share = 0.5;
 constexpr std::chrono::seconds call_patience{30};
@@ -86,7 +86,7 @@ public:
 
     [[nodiscard]] int fd() const { return fd_.get(); }
 
-    /// As a shell has it.
+    /// Returns the exit status as a shell has it.
     [[nodiscard]] int wait() {
         int status = 0;
         while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
@@ -106,7 +106,7 @@ private:
     FileDescriptor fd_;
 };
 
-/// Of the environment, which goes to the ranks, for the time of the measurement.
+/// Sets variables of the environment, which goes to the ranks, as long as the measurement takes.
 class VariablesSet {
 public:
     explicit VariablesSet(const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -177,7 +177,7 @@ Result<std::string> measure_between(std::vector<CalledAgent> agents) {
     return file->string();
 }
 
-/// Who is not needed any more, and what has come too late, has ended with it.
+/// Agents that are not needed any more, or call too late, are dropped with `calls`.
 Result<std::vector<CalledAgent>> hear(AgentCalls calls, const Launcher& launcher) {
     return calls.wait(launcher.fd(), call_patience);
 }

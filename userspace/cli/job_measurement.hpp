@@ -11,7 +11,7 @@
 
 namespace headway {
 
-/// What has become of it.
+/// The result of a measurement of a job's network.
 struct JobMeasurement {
     std::string network;            ///< the file in which the network is kept; "": none
     std::optional<int> job_status;  ///< that of the job, which has run: no rank became an agent

@@ -31,7 +31,7 @@ constexpr std::size_t measured_hosts_max = 256;
 constexpr const char* measure_verb = "measure";
 constexpr const char* default_launch = "ssh -o BatchMode=yes {host}";
 
-/// As a shell would, without its quotes: words are separated by blanks.
+/// Splits the text at blanks, as a shell would but without its quotes.
 std::vector<std::string> words_of(const std::string& text) {
     std::istringstream stream(text);
     std::vector<std::string> words;
@@ -105,7 +105,7 @@ Result<WrittenTopology> written(const NetworkTree& tree, WrittenAs format) {
     return WrittenTopology{"# Written by headway measure.\n" + write_topology_toml(tree), {}};
 }
 
-/// Nothing is written unless everything can be.
+/// Writes all files, or none if any cannot be written.
 Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>& files) {
     std::vector<WrittenTopology> texts;
     for (const std::string& file : files) {
@@ -120,8 +120,8 @@ Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>
     return {};
 }
 
-/// What a measurement is compared with.  Read before anything is sent, so that a mistake in
-/// it is told at once.
+/// The networks that a measurement is compared with.  They are read before anything is sent, so
+/// that a mistake in one is told at once.
 struct Said {
     std::optional<ComparedNetwork> description;
     std::optional<MeasuredRecord> earlier;
@@ -182,7 +182,7 @@ ExitStatus compare_document(const MeasureOptions& options) {
     return sentences.empty() ? ExitStatus::ok : ExitStatus::failure;
 }
 
-/// For `headway run`.  What cannot be kept is told, and no reason to fail.
+/// Keeps the network for `headway run`.  It tells what cannot be kept, and does not fail for it.
 void keep(const NetworkTree& tree, const MeasureCircumstances& circumstances,
           const std::string& document) {
     const auto folder = user_networks_folder();

@@ -17,7 +17,7 @@ bool is_file(const fs::path& path) {
     return fs::is_regular_file(path, error);
 }
 
-/// As execvp searches; the word itself where it finds nothing.
+/// Finds the program as execvp does; returns the word itself where it finds nothing.
 fs::path find_program(const std::string& word) {
     if (word.find('/') != std::string::npos) return word;
     const char* value = std::getenv("PATH");
@@ -33,8 +33,9 @@ fs::path find_program(const std::string& word) {
 
 }  // namespace
 
-// Where links lead to tells: to orterun in Open MPI 4, to mpiexec.hydra in MPICH.  Open MPI 5 has a
-// program mpirun of its own, beside its ompi_info, and Debian calls it mpirun.openmpi; PRRTE's are links to prte.
+// The end of a chain of links tells the launcher: it is orterun in Open MPI 4, and mpiexec.hydra in
+// MPICH.  Open MPI 5 has a program mpirun of its own, beside its ompi_info, and Debian calls it
+// mpirun.openmpi; PRRTE's are links to prte.
 bool is_open_mpi_launcher(const std::string& word) {
     std::error_code error;
     const fs::path file = fs::canonical(find_program(word), error);

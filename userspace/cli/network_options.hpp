@@ -48,18 +48,18 @@ struct ChosenPattern {
     /// "alltoall", "gather", "matrix".
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] const std::string& host_name(std::size_t host) const;
-    /// As the models know it; none: they know nothing of it.
+    /// The operation as the models know it; none: they do not know it.
     [[nodiscard]] std::optional<Operation> operation() const { return parse_operation(planned->name); }
 };
 
 /// By the names of the files.
 [[nodiscard]] FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names);
 
-/// Nothing, having told why on standard error.
+/// Returns nothing if the options are wrong, having told why on standard error.
 [[nodiscard]] std::optional<ChosenPattern> choose_pattern(std::string_view verb,
                                                           const PatternOptions& options);
 
-/// What the measurements that headway.toml names say for the models: nothing, where it names none.
+/// Returns the models' parameters from the measurements that headway.toml names, or none.
 [[nodiscard]] FittedParameters measured_parameters(const Config& config);
 
 /// "65536", "64KiB"; 1 byte .. 1 TiB.  Fails naming --bytes.

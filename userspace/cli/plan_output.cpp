@@ -23,7 +23,7 @@ void print_fact(std::string_view name, std::string_view value) {
     fmt::print("{:<13}  {}\n", name, value);
 }
 
-/// Which of the two times of an exchange says whether it is paced.
+/// Names what says whether an exchange is paced: one of its two times.
 std::string decided_by(const Prediction& unpaced) {
     return unpaced.is_known_lossy() ? unpaced.measured->source : "the fluid model";
 }
@@ -35,7 +35,8 @@ void print_prediction(std::string_view name, const Prediction& prediction) {
                                    losses_text(*prediction.measured)));
 }
 
-/// But for what stands elsewhere: the fluid model's, of each algorithm, and what was measured.
+/// Prints the models' times but for those that stand elsewhere: the fluid model's, of each
+/// algorithm, and what was measured.
 void print_models(const ShownPlan& shown) {
     if (!shown.models) return;
     fmt::print("\n  {:<26}  {}\n", "model", "unpaced");

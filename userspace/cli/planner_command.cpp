@@ -37,7 +37,7 @@ bool is_datagram_socket(int file) {
     return ::getsockopt(file, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/// Of the process that made the socket: a child of it may hold the other end open longer than it lives.
+/// Opens the process that made the socket, since a child of it may hold the other end for longer.
 FileDescriptor watch_peer(int socket) {
     ucred peer{};
     socklen_t size = sizeof(peer);
@@ -45,7 +45,8 @@ FileDescriptor watch_peer(int socket) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
 }
 
-/// As `headway run` names it: a path, of a file or of a folder of kept networks, or a line.
+/// Finds the network that `headway run` names: by the path of a file or of a folder of kept
+/// networks, or as a line.
 Result<Config> find_network(const std::string& name, std::span<const std::string> hosts) {
     if (!name.starts_with('/')) {
         auto config = parse_network_line(name, [] { return speed_of_all_cards(); });
@@ -58,7 +59,7 @@ Result<Config> find_network(const std::string& name, std::span<const std::string
     return std::move(*config);
 }
 
-/// Which network it is may depend on the hosts, which a job names in its first request.
+/// The network may depend on the hosts, which a job names in its first request.
 class Server {
 public:
     explicit Server(std::string network) : network_(std::move(network)) {}
@@ -96,7 +97,7 @@ private:
         return {};
     }
 
-    /// For a request; false: there will be none.
+    /// Waits for a request; false: there will be none.
     static bool wait_for(int socket, int peer) {
         std::array<pollfd, 2> watched{{{socket, POLLIN, 0}, {peer, POLLIN, 0}}};
         while (::poll(watched.data(), watched.size(), -1) < 0) {

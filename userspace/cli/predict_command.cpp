@@ -69,7 +69,7 @@ std::vector<HostCounts> host_steps(const HostCounts& all) {
     return steps;
 }
 
-/// What was asked for, checked and read.
+/// The user's question, checked and read.
 struct Question {
     ChosenPattern pattern;
     std::uint32_t ranks_per_host = 1;
@@ -80,7 +80,7 @@ struct Question {
 
 using Points = std::vector<PredictedPoint>;
 
-/// What headwayd tells the MPI helper of the time, beside what the models say.
+/// Adds the time that headwayd tells the MPI helper, beside those of the models.
 Result<void> add_headwayd(ModelTimes& models, const Question& question, const HostCounts& hosts,
                           std::uint64_t bytes) {
     const auto called = plan_of_hosts(question.pattern, hosts, question.ranks_per_host, bytes);

@@ -13,14 +13,14 @@
 
 namespace headway {
 
-/// What is predicted at one place of the picture's x axis.
+/// The predictions at one place of the picture's x axis.
 struct PredictedPoint {
     std::optional<std::uint64_t> message_bytes;  ///< none: messages are of several sizes
     std::uint32_t hosts = 0;
     ModelTimes models;
 };
 
-/// What each model says, and why; not which were left out.
+/// Writes each model's time and reason, without the models that were left out.
 [[nodiscard]] Json model_times_json(const ModelTimes& models);
 
 void print_points_text(std::string_view what, const std::vector<PredictedPoint>& points);

@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// For any MPI library; it does nothing in other programs, so launchers and shells may
-/// have it, too.
+/// The library works with any MPI library; it does nothing in other programs, so launchers and
+/// shells may have it, too.
 constexpr const char* preload_name = "libheadway-mpi.so";
 constexpr const char* agent_name = "libheadway-agent.so";  ///< beside it
 
@@ -35,7 +35,7 @@ ExitStatus refuse(const std::string& sentence) {
     return ExitStatus::bad_config;
 }
 
-/// Beside this program as it was built or installed.
+/// Looks for the library beside this program, as it was built or as it was installed.
 std::optional<fs::path> find_library(const std::string& directory) {
     std::error_code error;
     std::vector<fs::path> places;
@@ -59,7 +59,7 @@ std::string preload_value(const fs::path& library) {
                                           : library.string();
 }
 
-/// Of the settings that must be the same in every rank, wherever it runs.
+/// Names the settings that must be the same in every rank, wherever it runs.
 std::vector<std::string> own_settings() {
     std::vector<std::string> names;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -128,7 +128,7 @@ RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run a
         .excludes(as_line);
 }
 
-/// What the ranks' planner is to know of the network; "": nothing is.
+/// Returns the network that the ranks' planner is told; "" if none is known.
 Result<std::string> RunCommand::known_network() const {
     if (!line_.empty()) {
         // the nodes' planner looks at their cards
@@ -148,8 +148,8 @@ Result<std::string> RunCommand::known_network() const {
     return measured && fs::exists(*measured, error) ? measured->string() : "";
 }
 
-/// The same, with what --measure finds out.  A mistake in what was not asked for keeps no job from
-/// running, nor does a measurement that fails.
+/// Returns known_network(), or what --measure finds out.  The job runs in spite of a mistake in
+/// something that the user did not ask for, and of a measurement that fails.
 tl::expected<std::string, ExitStatus> RunCommand::network(const std::string& preload) const {
     Result<std::string> found("");
     bool is_asked_for = wants_planner_;

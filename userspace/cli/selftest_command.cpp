@@ -62,7 +62,7 @@ Result<GapFrameEvidence> test(NetlinkTrafficControl& kernel, const std::string& 
     }
 }
 
-/// With a qdisc of its own, if the device has none but its default.
+/// Tests with a qdisc of its own, if the device has none but its default.
 Result<GapFrameEvidence> test_device(const std::string& interface, bool& is_kept) {
     const HeldSignals signals;
     auto transport = MnlTransport::open();

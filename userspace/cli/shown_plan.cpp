@@ -110,7 +110,7 @@ void set_rates(ShownNode& node, const NodePlan& plan) {
     }
 }
 
-/// What an all-to-all's nodes share, and what each of their pairs has in flight.
+/// Notes what an all-to-all's nodes share, and what each of their pairs has in flight.
 void tell_alltoall(ShownPlan& shown, const CollectivePlan& plan, const Topology& topology) {
     const AllToAllPlan& shares = plan.shares;
     shown.notes.insert(shown.notes.end(), shares.notes.begin(), shares.notes.end());
@@ -300,7 +300,7 @@ Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<st
     return shown;
 }
 
-/// What every plan ends with.
+/// Adds what every plan ends with.
 void finish(ShownPlan& shown, const ChosenPattern& pattern) {
     note_small_buffers(shown);
     note_missing_prefixes(shown, pattern.config.topology);

@@ -44,13 +44,13 @@ struct ShownPlan {
     Json json;  ///< all but nodes and algorithms
 };
 
-/// The same for the first so many of the pattern's hosts of each cluster, as the first of them sees it.
+/// Plans the call for so many of the pattern's hosts in each cluster, as its first host sees it.
 [[nodiscard]] Result<CalledPlan> plan_of_hosts(const ChosenPattern& pattern, const HostCounts& counts,
                                                std::uint32_t ranks_per_host,
                                                std::uint64_t message_bytes);
 
-/// What headwayd will do with the pattern: the daemon's own plans of it, under the MPI helper.
-/// A node that takes no part has no rates.
+/// Plans the pattern as headwayd plans it under the MPI helper.  A node that takes no part has no
+/// rates.
 [[nodiscard]] Result<ShownPlan> show_plan(const ChosenPattern& pattern, std::uint32_t ranks_per_host,
                                           std::optional<std::uint64_t> message_bytes,
                                           const std::vector<std::string>& nodes);

@@ -132,7 +132,7 @@ void print_off(const Json& status) {
                fmt::localtime(since), number_of(off, "uid"));
 }
 
-/// What the kernel has refused, since somebody changed what was there.
+/// Prints what the kernel has refused since somebody else changed the interface.
 void print_reconcile(const Json& status) {
     if (!status.contains("reconcile") || !status["reconcile"].is_object()) return;
     const Json& reconcile = status["reconcile"];

@@ -70,7 +70,7 @@ Json trunk_json(const Json& before, const Json& now, double interval_s, std::uin
             {"backlog_bytes", number_of(now, "backlog_bytes")}};
 }
 
-/// Of the wire time between the samples, what gap frames filled; null: not known.
+/// Returns the part of the wire time between the samples that gap frames filled; null: not known.
 Json gap_share(const TopSample& before, const TopSample& now, double interval_s,
                std::uint64_t link_bits) {
     if (!now.gaps || link_bits == 0 || interval_s <= 0) return nullptr;

@@ -115,8 +115,8 @@ void check_node_is_known(TomlReader& top, const toml::table& root, const Config&
               "add it to the hosts of its cluster, or correct the name");
 }
 
-/// Where the file does not say: what is smaller needs no pacing, because the buffer of a
-/// port, as far as plans rely on it, holds a message of every other host at once.
+/// Returns the size below which messages need no pacing, if the file does not say: the buffer of a
+/// port, as far as plans rely on it, holds such a message of every other host at once.
 std::uint64_t default_min_message_bytes(const Topology& topology) {
     // MPICH combines messages up to this size (Bruck's algorithm), so that few meet.
     constexpr std::uint64_t combined_bytes = 256;
@@ -130,8 +130,8 @@ std::uint64_t default_min_message_bytes(const Topology& topology) {
     return std::max(least, combined_bytes);
 }
 
-/// What `headway measure` has written, in a file named from the folder of headway.toml on.
-/// The clusters have been read before.
+/// Reads the document of `headway measure`, whose path is relative to headway.toml's folder.  The
+/// clusters have been read before.
 void read_network(TomlReader& reader, Config& config) {
     const auto name = reader.string("measured");
     reader.finish();

@@ -35,7 +35,7 @@ struct PolicyConfig {
     SharePolicy share = SharePolicy::per_job;  ///< of links that several jobs use
 };
 
-/// Which qdisc paces.
+/// The qdisc that paces.
 enum class PacingQdisc {
     automatic,  ///< gap; or fq where the kernel has no module for it
     gap,
@@ -82,7 +82,7 @@ struct Config {
 /// Every error on a line of its own, to stderr.
 void report_config_errors(std::span<const FileError> errors);
 
-/// What `headwayd --check-config` and `headway check-config` do: one line to
+/// Checks a file for `headwayd --check-config` and `headway check-config`: it prints one line to
 /// stdout if all is well, else every error to stderr.
 [[nodiscard]] ExitStatus check_config(const std::filesystem::path& file);
 

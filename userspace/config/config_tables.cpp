@@ -89,7 +89,7 @@ void read_policy(TomlReader& reader, CoordinationConfig& config) {
     read_weights(reader, config);
 }
 
-/// Of such units, a day at most.
+/// Reads a time in such units, a day at most.
 void read_time(TomlReader& reader, const char* key, std::int64_t unit_ns, LeaseTiming::Time& time) {
     constexpr std::int64_t day_ns = 86'400'000'000'000;
     const auto number = reader.integer(key, {{1, day_ns / unit_ns}, "{} is out of range",

@@ -45,7 +45,7 @@ private:
         });
     }
 
-    /// Where the hosts below `node` end that are alike the one at `begin`.
+    /// Returns the end of the hosts below `node` that are alike the one at `begin`.
     [[nodiscard]] std::size_t group_end(Node node, std::size_t begin) const {
         const auto& children = tree_.children(node);
         std::size_t end = begin;

@@ -12,7 +12,7 @@
 
 namespace headway {
 
-/// Of a whole file.  The other tables of headway.toml are not looked into.
+/// Reads the network of a whole headway.toml and ignores the file's other tables.
 [[nodiscard]] FileResult<TomlTopology> parse_topology_toml(std::string_view text,
                                                            std::string_view file);
 

@@ -65,7 +65,7 @@ void name_clusters(std::vector<Cluster>& clusters) {
     }
 }
 
-/// What stands between any of these; empty pieces, too.
+/// Splits the text at the separator; pieces may be empty.
 std::vector<std::string_view> pieces_between(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     for (;;) {

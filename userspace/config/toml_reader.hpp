@@ -48,7 +48,7 @@ struct Located {
     std::uint32_t line;
 };
 
-/// Nothing, and a mistake more, if the text is not TOML.
+/// Returns nothing, and adds a mistake, if the text is not TOML.
 [[nodiscard]] std::optional<toml::table> parse_toml(std::string_view text, std::string_view file,
                                                     std::vector<FileError>& errors);
 
@@ -65,8 +65,8 @@ public:
     std::optional<Located<std::string>> string(std::string_view key);
     std::vector<Located<std::string>> strings(std::string_view key);
 
-    /// What a value has to be.  If it is not, the error says so by `reason`, in which "{}"
-    /// stands for the value, and `advice`.
+    /// A condition that a value must meet.  If it does not, the error says so by `reason`, in which
+    /// "{}" stands for the value, and by `advice`.
     template <class Condition>
     struct Wanted {
         Condition condition;
@@ -85,10 +85,10 @@ public:
                                         const Wanted<Range<std::int64_t>>& wanted);
     /// Whole or with a fraction.  What is no number at all has the same error.
     std::optional<double> number(std::string_view key, const Wanted<Range<double>>& wanted);
-    /// The same in parts of which `one` make 1, rounded.
+    /// Reads a number as a whole number of parts, of which `one` make 1, rounded.
     std::optional<std::uint32_t> parts(std::string_view key, std::uint32_t one,
                                        const Wanted<Range<double>>& wanted);
-    /// Which of the known words it is, by number; the first is the default.
+    /// Returns the number of the known word; the first is the default.
     std::size_t choice(std::string_view key, std::initializer_list<std::string_view> known);
     /// A string of which `parse` makes a value, or tells what is wrong with it.
     template <class Value>

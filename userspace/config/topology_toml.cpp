@@ -62,7 +62,7 @@ std::string name_of_centre(const std::vector<TomlTable>& clusters) {
     return name;
 }
 
-/// Where an item was described.
+/// The place at which an item was described.
 struct TablePlace {
     const TomlTable& table;
     std::uint32_t line;

@@ -16,7 +16,7 @@ namespace headway {
 
 class TomlReader;  // its header has all of toml++
 
-/// What the centre of a star is called, if no cluster is.
+/// The name of a star's centre if no cluster is the centre.
 inline constexpr const char* star_centre = "centre";
 
 struct TomlTopology {
@@ -24,7 +24,7 @@ struct TomlTopology {
     tl::expected<Topology, FileError> clusters;  ///< as the planner knows it, or why it cannot
 };
 
-/// So that a status answer fits into a datagram.
+/// A status answer with so many clusters fits into a datagram.
 inline constexpr std::size_t clusters_max = 128;
 
 enum class PrefixesAre { required, optional };

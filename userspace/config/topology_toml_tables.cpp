@@ -17,7 +17,7 @@ struct Directions {
     std::optional<Value> down;
 };
 
-/// Which directions must have a value.
+/// The directions that must have a value.
 enum class Needed { none, both_or_none, both };
 
 /// One value for both directions or one for each: "rate", or "up_rate" and "down_rate",

@@ -17,11 +17,11 @@
 
 namespace headway {
 
-/// Where it would be; none: the user has no home.
+/// Returns where the file would be; none: the user has no home.
 [[nodiscard]] std::optional<std::filesystem::path> user_config_file();
 [[nodiscard]] std::optional<std::filesystem::path> user_networks_folder();
 
-/// Of the networks in a folder the one that was kept last of those that have all of these hosts.
+/// Finds, among the networks in a folder that have all of these hosts, the one kept last.
 [[nodiscard]] Result<Config> find_kept_network(const std::filesystem::path& folder,
                                                std::span<const std::string> hosts);
 

@@ -34,7 +34,7 @@ Result<ControlClient> ControlClient::connect(const std::string& path) {
     return ControlClient(std::move(socket));
 }
 
-/// What is longer than a datagram comes as text, piece by piece.
+/// The daemon sends an answer that is longer than a datagram as text, piece by piece.
 Result<Json> ControlClient::request(const std::string& op, const Json& members) {
     auto answer = exchange(op, members);
     std::string text;

@@ -18,7 +18,7 @@ namespace headway {
 
 namespace {
 
-/// None if it is left out.
+/// Reads a number; none if it is left out.
 std::optional<std::uint64_t> read_number(JsonReader& reader, std::string_view key,
                                          std::uint64_t most = UINT64_MAX) {
     const JsonValue value = reader.optional(key);
@@ -31,7 +31,7 @@ std::uint32_t read_count(JsonReader& reader, std::string_view key, std::uint32_t
     return static_cast<std::uint32_t>(reader.optional(key).count(1, most));
 }
 
-/// Not expanded: the items, at least one, each of which may be a list, as one list.
+/// Joins the items, at least one, each of which may be a list, into one list that is not expanded.
 std::string read_host_list(const JsonValue& items) {
     std::string list;
     for (std::size_t i = 0, all = items.size(1, datagram_max_bytes); i < all; ++i) {
@@ -72,7 +72,7 @@ std::vector<HostFlow> read_flows(JsonReader& reader, const std::vector<std::stri
     return flows;
 }
 
-/// Of operations, algorithms and kinds of requests.
+/// Names of operations, algorithms and kinds of requests are no longer than this.
 constexpr std::size_t name_max_bytes = 32;
 
 /// Characters that mean nothing special in logs and terminals.
@@ -88,7 +88,7 @@ const PlannedOperation* read_operation(JsonReader& reader) {
     return operation;
 }
 
-/// What knows hosts only, and no root.
+/// Reads the operation of a request that knows hosts only, and so has no root.
 const PlannedOperation* read_alltoall(JsonReader& reader) {
     const PlannedOperation* operation = read_operation(reader);
     if (operation != nullptr &&
@@ -176,7 +176,7 @@ void read_job_pattern(JsonReader& reader, StartJobRequest& start) {
 
 // -------------------------------------------------- the members of each kind
 
-/// Of a kind that has none.
+/// A kind without members has nothing to read.
 template <class Body>
     requires std::is_empty_v<Body>
 void read(JsonReader&, Body&) {}

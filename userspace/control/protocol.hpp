@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr std::uint64_t protocol_version = 1;
 
-/// Who the client says it is; the kernel's word (SO_PEERCRED) stands beside it.
+/// The client says who it is; the kernel's word (SO_PEERCRED) stands beside it.
 struct HelloRequest {
     std::string job;
     std::uint64_t rank = 0;
@@ -33,7 +33,7 @@ struct HelloRequest {
 
 struct StatusRequest {};
 
-/// Which cluster is each of these hosts in?
+/// Asks for the cluster of each of these hosts.
 struct ClustersRequest {
     std::vector<std::string> hosts;
 };
@@ -45,7 +45,7 @@ struct PlanRequest {
     std::optional<std::uint64_t> message_bytes;
 };
 
-/// Who exchanges with whom in a collective.
+/// The hosts of a collective, and the operation that says who exchanges with whom.
 struct CollectiveHosts {
     const PlannedOperation* operation = nullptr;  ///< never none in a request
     /// Lists of hosts in short form (base/hostlist.hpp), which the planner expands and remembers:
@@ -79,20 +79,21 @@ struct JoinRequest {
     std::string job;
 };
 
-/// Which phase is a collective's?
+/// Asks for the phase of a collective.
 struct PhaseRequest : CollectiveRequest {};
 
-/// Which phase is that of a program that sends so much between hosts?
+/// Asks for the phase of a program that sends so much between hosts.
 struct TrafficRequest {
     std::vector<std::string> hosts;
     std::vector<HostFlow> flows;
-    /// Of one call of a collective; the answer holds until this process asks for the next.
+    /// The flows are those of one call of a collective; the answer holds until this process asks
+    /// again.
     bool one_call = false;
 
     friend auto operator<=>(const TrafficRequest&, const TrafficRequest&) = default;
 };
 
-/// Which phase is a rate's, for each process of the job on this node?
+/// Asks for the phase of a rate, for each process of the job on this node.
 struct RateRequest {
     std::optional<std::uint64_t> bytes_per_s;  ///< none: no limit
 };
@@ -127,7 +128,7 @@ struct MoreRequest {};
 struct OffRequest {};
 struct OnRequest {};
 
-/// Of any kind.
+/// The members of any kind of request.
 using RequestBody =
     std::variant<HelloRequest, StatusRequest, ReadyRequest, ClustersRequest, PlanRequest, PrepareRequest,
                  EnterRequest, LeaveRequest, JoinRequest, PhaseRequest, TrafficRequest,
@@ -141,8 +142,8 @@ enum class Authority {
     administrator,  ///< root, and the group that [access] names
 };
 
-/// What is known of a kind of requests beside its members, which read() in protocol.cpp reads, and
-/// its answer, which ControlService::serve() for its type of body gives.
+/// A kind of request: everything but its members, which read() in protocol.cpp reads, and its
+/// answer, which ControlService::serve() gives for its type of body.
 struct RequestKind {
     std::string_view name;
     RequestBody (*without_members)();
@@ -167,7 +168,7 @@ struct Request {
     Result<RequestBody> body;
 };
 
-/// Never throws, whatever the bytes.
+/// Never throws, whatever the bytes are.
 [[nodiscard]] Request parse_request(std::string_view datagram);
 
 /// {"v":1,"id":...,"ok":true}, to be filled.

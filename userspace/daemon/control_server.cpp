@@ -19,11 +19,11 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds accept_pause = 100ms;
 constexpr std::chrono::microseconds keep_pause = 100ms;
-/// So many clients are undone before others are served again, or as many as take so long.
+/// The server undoes so many clients, or as many as take so long, and then serves others first.
 constexpr int undone_at_once = 16;
 constexpr std::chrono::nanoseconds undoing_at_once = 2ms;
 
-/// For whom there are descriptors.
+/// Counts the clients for whom there are descriptors.
 std::size_t clients_most() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return clients_max;
@@ -77,8 +77,8 @@ Result<void> ControlServer::take_back(std::vector<HandOver::Client> returned) {
     return loop_.check();
 }
 
-/// What many ends of clients and jobs make necessary is done once for all of them, and the users
-/// whose they are pay for it together.
+/// Shares the links once for all clients and jobs that ended in this turn, and charges their users
+/// together.
 void ControlServer::after_turn() {
     const auto begin = clock_.now();
     const auto accounts = service_.settle();
@@ -90,7 +90,7 @@ void ControlServer::after_turn() {
     keep_state(std::nullopt);
 }
 
-/// Whoever ends this process now, the next run knows of all that has been granted.
+/// Writes down all that has been granted, so that the next run knows it whoever ends this process.
 void ControlServer::keep_state(const std::optional<PhaseSeat>& served) {
     if (!hand_over_.is_behind(service_)) return;
     hand_over_.begin_request(served);
@@ -216,8 +216,8 @@ void ControlServer::drop(Client& client, std::string_view why) {
     sd_event_source_set_enabled(undo_.get(), SD_EVENT_ONESHOT);
 }
 
-/// Where many end at once, all that have are found by one question: the loop would learn of all of
-/// them again with each that it tells of.
+/// Drops every client whose process has ended: one poll() finds all, where the event loop would
+/// look at all of them again for each one that it tells of.
 void ControlServer::drop_ended(Client& ended) {
     constexpr const char* why = "its process ended";
     drop(ended, why);

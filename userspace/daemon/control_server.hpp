@@ -36,7 +36,7 @@ namespace headway {
 class UserTime {
 public:
     using Time = std::chrono::nanoseconds;
-    /// So much at once, and then a quarter of all time.
+    /// A user may take so much time at once, and then a quarter of all time.
     static constexpr Time at_once = std::chrono::milliseconds(100);
     static constexpr int share = 4;
 
@@ -49,7 +49,7 @@ public:
         std::erase_if(paid_until_, [now](const auto& one) { return one.second < now; });
         return waits_until(user, now).has_value();
     }
-    /// None: the user's requests are served in turn.
+    /// Returns until when the user's requests wait; none: they are served in turn.
     [[nodiscard]] std::optional<Time> waits_until(uid_t user, Time now) const {
         const auto paid = paid_until_.find(user);
         if (paid == paid_until_.end() || paid->second - at_once * share <= now) return std::nullopt;
@@ -65,7 +65,8 @@ class RefusalLog {
 public:
     using Time = std::chrono::nanoseconds;
 
-    /// None: this one is not told.  Else how many of the user's were not since the last that was.
+    /// Returns none if this refusal is not told, else how many of the user's were not since the
+    /// last one that was.
     std::optional<std::size_t> tell(uid_t user, Time now) {
         std::erase_if(told_, [&](const auto& one) {
             return one.first != user && one.second.at + pause <= now;
@@ -87,8 +88,8 @@ private:
     std::map<uid_t, Told> told_;
 };
 
-/// What so many clients need: each a socket and a process, beside the jobs' arrays, those of the
-/// last run as well, and the daemon's own.
+/// Counts the descriptors that so many clients need: a socket and a process each, beside the jobs'
+/// arrays, those of the last run as well, and the daemon's own.
 [[nodiscard]] constexpr std::size_t descriptors_for(std::size_t clients) {
     return 2 * clients + 2 * HEADWAY_PHASE_JOBS + 64;
 }

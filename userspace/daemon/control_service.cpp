@@ -21,7 +21,7 @@ ControlService::ControlService(NodePlanner& planner, BytesPerSecond link_rate,
       pacer_(kernel_, clock, planner_.layout()),
       sharing_(jobs_, sessions_, planner_, pacer_, link_rate, clock),
       status_(clock) {
-    // Whatever cannot be read now is asked for anew.
+    // The service asks anew for whatever cannot be read now.
     (void)kernel_.root_qdisc();
     (void)kernel_.classes();
 }
@@ -265,7 +265,7 @@ Result<Json> ControlService::serve(ControlSession& session, const EnterRequest& 
     if (plan->is_uncontended) entered.rates.assign(planner_.layout().classes.size(), link_rate());
     auto rates = sharing_.shared_rates(session.job, entered);
     answer["paced"] = !rates.empty();
-    // Of a pattern prepare told both, and who waits for this answer waits in a collective.
+    // "prepare" has told a pattern's rates and reason, and whoever asks now waits in a collective.
     const bool tells_rates = !std::holds_alternative<std::uint64_t>(request.who);
     if (tells_rates || rates.empty()) answer["reason"] = entered.reason;
     if (!rates.empty()) {

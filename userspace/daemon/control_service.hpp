@@ -72,9 +72,9 @@ public:
     [[nodiscard]] std::vector<JobHere> jobs() const;
     /// Grows whenever jobs() may tell something else.
     [[nodiscard]] std::uint64_t job_changes() const { return jobs_.changes(); }
-    /// As Sharing::divide_trunk().
+    /// See Sharing::divide_trunk().
     void divide_trunk(const TrunkDivision& division);
-    /// As Sessions::limit_clients(), before the first one.
+    /// See Sessions::limit_clients(); it must come before the first one.
     void limit_clients(std::size_t most) { sessions_.limit_clients(most); }
 
     /// Fails if there are too many clients, in all or of that user.
@@ -95,31 +95,32 @@ public:
     /// if it needs another set-up of the kernel or of the socket.
     [[nodiscard]] Result<void> reload(Config config);
 
-    /// What NodePlanner::distrust() is, for everything that is planned from now on, and
-    /// for started jobs at once.  Collectives that run keep their rates.
+    /// Distrusts the topology, as NodePlanner::distrust(), in everything that is planned from now
+    /// on, and for started jobs at once.  Collectives that run keep their rates.
     void distrust(std::optional<std::uint32_t> divisor_factor_thousandths);
 
     /// Pacing was switched off in an earlier run.  Nothing of that run holds any more.
     void stay_off(const PacingOff& off);
     [[nodiscard]] const std::optional<PacingOff>& off() const { return kept_.off(); }
-    /// What the next run has to find.
+    /// The state that the next run has to find.
     [[nodiscard]] KeptState& kept() { return kept_; }
 
-    /// Who belongs to this group may ask what root may; none: only root.
+    /// Members of this group may ask what root may; none: only root may.
     void administrate_by(std::optional<gid_t> group) { administrators_ = group; }
-    /// Of clients and jobs that come from now on.
+    /// Counts clients and jobs that come from now on by these accounts.
     void count_by(Accounts accounts) { jobs_.count_by(std::move(accounts)); }
-    /// Whose quota and time the client uses: 0, which all administrators share, or a user's.
+    /// The account whose quota and time the client uses: 0, which all administrators share, or a
+    /// user's.
     [[nodiscard]] uid_t account_of(const Peer& peer) const;
 
     /// Jobs that cannot begin any more are left out; the first reason is the failure.
     [[nodiscard]] Result<void> restore_jobs(std::string_view text);
-    /// Those that had processes have been given time for them to come back.
+    /// Restored jobs that had processes wait for them to come back; the caller ends them after a
+    /// time.
     [[nodiscard]] bool has_deserted_jobs() const;
     void end_deserted_jobs();
 
-    /// What the next run needs to go on with the processes that have joined: all but the
-    /// processes themselves,
+    /// The next run needs this to go on with the processes that have joined,
     [[nodiscard]] HandedState handed_jobs() const;
     /// and each of them.  `tell` gets the session, and ControlSession::handed_changes.
     void for_each_joined(const std::function<void(SessionId, std::uint64_t changes)>& tell) const;
@@ -133,9 +134,9 @@ public:
     /// Null: the kernel holds no phases.  There are some whenever somebody has joined.
     [[nodiscard]] PhaseService* phases() { return phases_ ? &*phases_ : nullptr; }
     [[nodiscard]] const PhaseService* phases() const { return phases_ ? &*phases_ : nullptr; }
-    /// Those of an earlier run who are still there go on, each in its job's array;
-    /// their sessions.  Fails, with nobody restored, where the earlier run's slots
-    /// and phases mean nothing here.
+    /// Takes up the clients of an earlier run that are still there, each in its job's array, and
+    /// returns their sessions.  Fails, with nobody restored, where the earlier run's slots and
+    /// phases mean nothing here.
     [[nodiscard]] Result<std::map<PhaseSeat, SessionId>> restore_clients(
         HandedState state, std::vector<KeptArray> arrays, const std::map<PhaseSeat, Peer>& peers);
     /// All who were in phases then are here: its classifier need not decide any more.

@@ -31,7 +31,7 @@ bool same_set_up(const NodePlanner& a, const NodePlanner& b) {
            a.config().daemon.group == b.config().daemon.group;
 }
 
-/// Those that the job has of its plans' rates, by cluster; null: all.
+/// Writes the parts of its plans' rates that the job has, by cluster; null: it has all of them.
 Json parts_json(const Topology& topology, const KernelLayout& layout, const Job& job) {
     if (job.parts.empty()) return nullptr;
     Json parts = Json::object();
@@ -126,7 +126,7 @@ Result<void> ControlService::learn_hosts(ControlSession& session, const HostSet&
 
 // -------------------------------------------------------------------- by command
 
-/// Of the job's pattern on this node; no rates: it has none, or not here.
+/// Plans the job's pattern for this node; without rates if it has no pattern, or none here.
 Result<ActiveEnter> ControlService::plan_job(const StartJobRequest& request) const {
     ActiveEnter entered;
     const Topology& topology = planner_.config().topology;
@@ -155,8 +155,8 @@ void ControlService::leave_pattern(const std::optional<ActiveEnter>& entered) {
     if (entered && entered->id) pacer_.leave(std::span(&*entered->id, 1));
 }
 
-/// What the command says of a job becomes its hosts and its pattern.  What is in force of an earlier
-/// pattern stays so until the links are shared, which has to follow.
+/// Gives the job the hosts and the pattern of the command.  The rates of an earlier pattern stay in
+/// force until the links are shared; the caller does that next.
 Result<void> ControlService::plan_started(JobId id) {
     const StartJobRequest& request = *jobs_.at(id).started;
     auto planned = plan_job(request);

@@ -86,7 +86,7 @@ Json ControlService::switched(Json answer) {
     return answer;
 }
 
-/// Whatever was granted, it is not in force.
+/// Tells that what was granted is not in force.
 void ControlService::tell_off(Json& answer) const {
     if (!off()) return;
     answer["off"] = off_json(*off());
@@ -104,7 +104,7 @@ void ControlService::tell_off(Json& answer) const {
 KernelDesire ControlService::desired() const {
     KernelDesire desire{phases_ ? with_phases(planner_.layout(), phases_->program()).set_up
                                 : planner_.layout().set_up};
-    // Without them no packet goes to a class.  The classifier is told so in its memory.
+    // No packet goes to a class without the filters.  The classifier is told so in its memory.
     if (off()) std::erase_if(desire.build, [](const Change& one) {
         return std::holds_alternative<AddFilter>(one);
     });

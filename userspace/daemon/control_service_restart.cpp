@@ -9,7 +9,7 @@
 
 namespace headway {
 
-/// What the numbers of trunks and the classes of phases stand for.
+/// Writes what the numbers of trunks and the classes of phases stand for.
 std::string ControlService::set_up_text() const {
     const Config& config = planner_.config();
     std::string text = config.node.interface + " " + planner_.node_name();
@@ -92,7 +92,7 @@ Result<std::map<PhaseSeat, ControlService::SessionId>> ControlService::restore_c
     return sessions;
 }
 
-/// As if it had said all that on this connection.
+/// The session goes on as if the client had said all that on this connection.
 void ControlService::take_up(ControlSession& session, const PhaseSeat& seat, HandedClient client) {
     session.hello = std::move(client.hello);
     session.last_pattern = client.last_pattern;

@@ -89,7 +89,7 @@ Result<void> set_permissions(const std::string& path, const std::optional<std::s
     return {};
 }
 
-/// Since 6.5 the kernel tells the very process.
+/// Opens the process behind the socket; the kernel tells it itself since 6.5.
 FileDescriptor process_behind(int socket, const Peer& peer) {
     constexpr int so_peerpidfd = 77;  // newer than the C library's headers
     int fd = -1;

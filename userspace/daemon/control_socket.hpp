@@ -57,11 +57,11 @@ struct Connection {
 /// `key` is what names the group, for the failure.
 [[nodiscard]] Result<gid_t> group_number(const std::string& name, const char* key);
 
-/// Who made the connection.
+/// Returns the process that made the connection.
 [[nodiscard]] Result<Peer> peer_of(int socket);
 
-/// None: there is nobody waiting any more.  Fails with the errno of accept(),
-/// as when the process runs out of descriptors.
+/// Accepts a connection; none: nobody waits any more.  Fails with the errno of accept(), as when
+/// the process runs out of descriptors.
 [[nodiscard]] Result<std::optional<Connection>> accept_client(int listening_fd);
 
 /// One datagram, with copies of `fds`, to whom the socket is connected or else to `address`, which

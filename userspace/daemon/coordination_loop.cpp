@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For the last requests: to take the lease back.
+/// The last requests, which give the lease back, may take so long.
 constexpr std::chrono::milliseconds farewell = 1500ms;
 
 }  // namespace

@@ -22,7 +22,7 @@ public:
 
 class CoordinationLoop {
 public:
-    /// Of the trunk that the planner shares.  The references must outlive the loop.
+    /// Coordinates the trunk that the planner shares.  The references must outlive the loop.
     CoordinationLoop(EventLoop& loop, ControlService& service, TrafficControl& kernel,
                      Reconciler& reconciler, spdlog::logger& log);
     /// Down to the fallback, and the lease is given back.

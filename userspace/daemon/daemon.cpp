@@ -79,7 +79,7 @@ Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner
     return BpfPhaseMaps::load(trunks, object, earlier);
 }
 
-/// What is in the kernel.
+/// The kernel as headwayd has set it up.
 struct SetUp {
     SetUpReport report;
     std::unique_ptr<BpfPhaseMaps> phases{};  ///< none: rates change by requests only
@@ -88,11 +88,11 @@ struct SetUp {
     std::string why_fq{};
 };
 
-/// With that program, which goes on with what an earlier run's remembers.
+/// Sets up phases with that program, which goes on with what an earlier run's remembers.
 Result<SetUp> set_up_phases(TrafficControl& kernel, const NodePlanner& planner,
                             std::unique_ptr<BpfPhaseMaps> phases) {
     const KernelLayout layout = with_phases(planner.layout(), phases->program());
-    // Until it is known that no earlier run's classifier is to decide.
+    // Packets rest until it is known that no earlier run's classifier is to decide.
     leave_resting_packets(*phases, true);
     const auto report = set_up_kernel(kernel, layout, planner.own_cluster().host_rate);
     if (!report) return tl::unexpected(report.error());
@@ -108,7 +108,7 @@ Result<void> replace_fq(NetlinkTrafficControl& link) {
     return remove_rest_of_fq(link);
 }
 
-/// With phases where the kernel can; if they are what it refuses, without.
+/// Sets up gap, with phases where the kernel can; without them if they are what it refuses.
 Result<SetUp> set_up_gap(NetlinkTrafficControl& link, const NodePlanner& planner,
                          const std::map<std::string, int>& earlier, spdlog::logger& log) {
     if (auto replaced = replace_fq(link); !replaced) return tl::unexpected(replaced.error());
@@ -223,7 +223,7 @@ void take_up_off(ControlService& service, const StateFile& file, Reconciler& rec
     });
 }
 
-/// What a lost packet costs here at most: of all clusters, the longest of the least time-outs.
+/// Learns what a lost packet costs here at most: of all clusters, the longest least time-out.
 void learn_timeouts(Topology& topology) {
     auto transport = MnlTransport::open();
     if (!transport) return;
@@ -267,7 +267,7 @@ void reload(ControlService& service, FeedbackLoop& feedback, spdlog::logger& log
     sd_notify(0, "READY=1");
 }
 
-/// Until a signal ends it.
+/// Serves clients until a signal ends it.
 Result<void> serve_clients(EventLoop& loop, ControlService& service, ControlSocket& socket,
                            Task task, HandOver& hand_over, std::vector<HandOver::Client> returned,
                            spdlog::logger& log) {
@@ -281,7 +281,7 @@ Result<void> serve_clients(EventLoop& loop, ControlService& service, ControlSock
     return ended;
 }
 
-/// With the kernel set up; whatever happens here, the caller takes it down.
+/// Serves once the kernel is set up; whatever happens here, the caller takes it down.
 Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficControl& link,
                    KernelMonitor monitor, ControlSocket& socket, Task task,
                    std::vector<StoredDescriptor> received, spdlog::logger& log) {
@@ -294,7 +294,7 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
     service.administrate_by(*administrators);
     service.count_by(read_accounts());
     if (done.phases) service.use_phases(*done.phases, done.phases->program());
-    // Where it fails, the strictest phase of all holds, as on a node with one job.
+    // If this fails, the strictest phase of all holds, as on a node with one job.
     if (PhaseService* const phases = service.phases()) {
         phases->tell_apart_with(
             [](const Peer& peer) { return cgroup_of(peer.pid, peer.process); },
@@ -398,7 +398,7 @@ Result<void> run(NodePlanner& planner, Task task, std::vector<StoredDescriptor> 
 Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
     const std::string& interface = planner.config().node.interface;
     const auto lock = lock_interface(interface);
-    // Who cannot make a lock finds none either: then no daemon has one.
+    // A process that cannot make a lock finds none either: then no daemon has one.
     const int error = lock ? 0 : lock.error().error_number;
     if (!lock && error != EWOULDBLOCK && error != EROFS && error != EACCES) {
         return tl::unexpected(lock.error());

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds first_pause = 500ms;
 constexpr std::chrono::milliseconds longest_pause = 30s;
-/// For the end of a child that has been killed.
+/// A child that has been killed may take so long to end.
 constexpr std::chrono::milliseconds end_patience = 500ms;
 /// Then others in the event loop have their turn.
 constexpr int packets_at_once = 64;

@@ -20,7 +20,7 @@ tl::unexpected<Error> event_failure(int result, const char* what) {
     return system_failure(-result, "{}: {}", what, std::strerror(-result));
 }
 
-/// What sd-event calls, with what it tells beside.
+/// A function for sd-event to call, with the details that it adds.
 template <class... Details>
 struct Caller {
     static int call(sd_event_source*, Details..., void* handler) {

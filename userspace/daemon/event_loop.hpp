@@ -17,7 +17,7 @@ namespace headway {
 struct EventSourceUnref {
     void operator()(sd_event_source* source) const { sd_event_source_disable_unref(source); }
 };
-/// Whoever waits for something is called as long as this exists.  He may end it himself meanwhile.
+/// The loop calls the handler as long as this exists.  The handler may end it itself meanwhile.
 using EventSource = std::unique_ptr<sd_event_source, EventSourceUnref>;
 
 class EventLoop {
@@ -43,7 +43,7 @@ public:
     /// The first failure since the last check().
     [[nodiscard]] Result<void> check();
 
-    /// Until sd_event_exit().
+    /// Runs until sd_event_exit().
     [[nodiscard]] Result<void> run();
     [[nodiscard]] sd_event* get() const { return event_.get(); }
 

@@ -32,8 +32,8 @@ public:
     ServiceManagerStore(FileDescriptor socket, std::string address)
         : socket_(std::move(socket)), address_(std::move(address)) {}
 
-    /// Without FDPOLL=0 systemd forgets what is hung up: every array of BPF's is, to
-    /// poll(), and since Linux 6.9 the pidfd of a process that has been waited for.
+    /// systemd, without FDPOLL=0, forgets what is hung up: every array of BPF's is, to poll(), and
+    /// since Linux 6.9 the pidfd of a process that has been waited for.
     Result<void> put(const std::string& name, std::span<const int> fds) override {
         return send(fmt::format("FDSTORE=1\nFDNAME={}\nFDPOLL=0\n", name), fds);
     }
@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    /// Not sd_pid_notify_with_fds(), which waits for a manager that does not read.
+    /// sd_pid_notify_with_fds() would wait for a manager that does not read.
     Result<void> send(const std::string& text, std::span<const int> fds) {
         if (send_datagram(socket_.get(), text, fds, address_)) return {};
         return errno_failure("the service manager's socket");

@@ -33,8 +33,8 @@ struct StoredDescriptor {
     FileDescriptor fd;
 };
 
-/// Those that the service manager gave this process at its start, closed on exec
-/// from now on.  Once only: the environment does not name them any more.
+/// Takes the descriptors that the service manager gave this process at its start, closed on exec
+/// from now on.  It works once: afterwards the environment names none.
 [[nodiscard]] std::vector<StoredDescriptor> received_descriptors();
 
 }  // namespace headway

@@ -21,7 +21,7 @@ public:
     Feedback(Feedback&&) = delete;
     ~Feedback();
 
-    /// What there is now, `interval` after the last look.
+    /// Compares the counts with those of the last look, `interval` ago.
     void look(std::span<const TcpFlow> flows, std::optional<std::uint64_t> node_timeouts,
               std::chrono::nanoseconds interval);
     /// The kernel did not say.

@@ -32,7 +32,8 @@ GapFrameLoop::~GapFrameLoop() {
 
 bool GapFrameLoop::is_wanted() const { return service_.planner().config().kernel.gap_frames; }
 
-/// As an earlier run has left them, which tested the device and was not interrupted in it.
+/// Goes on with gap frames if an earlier run has left them, having tested the device without being
+/// interrupted.
 bool GapFrameLoop::goes_on_with_gap_frames() {
     const auto root = kernel_.root_qdisc();
     if (!root || !is_ours(*root) || (*root)->backend != GAP_BACKEND_GAP) return false;
@@ -52,7 +53,7 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     return true;
 }
 
-/// None: there is no carrier, or nobody knows.
+/// Counts how often the carrier came up; none: there is no carrier, or nobody knows.
 std::optional<std::uint64_t> GapFrameLoop::carrier_ups() const {
     const std::string folder = "/sys/class/net/" + interface_ + "/";
     int carrier = 0;
@@ -74,7 +75,7 @@ void GapFrameLoop::look() {
     use((*root)->backend, gap_reason_text((*root)->reason), false);
 }
 
-/// What is expected of a device, such as one that never has gap frames, is no reason for a warning.
+/// It warns only if the reason is unexpected: some devices never have gap frames.
 void GapFrameLoop::use(std::uint32_t backend, const std::string& why, bool is_expected) {
     service_.status().use_backend(gap_backend_name(backend), why);
     if (backend == GAP_BACKEND_GAP) {

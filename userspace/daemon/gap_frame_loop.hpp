@@ -16,7 +16,7 @@ namespace headway {
 
 class GapFrameLoop {
 public:
-    /// With a carrier, when this returns it is decided: the first test takes 40 ms, or as
+    /// If there is a carrier, it is decided when this returns: the first test takes 40 ms, or as
     /// long as the link needs for 4 MiB.  The references must outlive the loop.
     GapFrameLoop(EventLoop& loop, ControlService& service, TrafficControl& kernel,
                  spdlog::logger& log);

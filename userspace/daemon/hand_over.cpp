@@ -13,8 +13,8 @@ namespace headway {
 namespace {
 
 constexpr const char* state_name = "headway-state";
-/// Whose a name in the store is, if not a session's.  What is nobody's is not known
-/// to be what it should be.
+/// The store's names belong to a session or to one of these.  A name that belongs to nobody may
+/// stand for anything.
 constexpr ControlService::SessionId all_of_them = 0;
 constexpr ControlService::SessionId nobody = ~std::uint64_t{0};
 /// A text that is the end of so many runs is not tried again.
@@ -26,7 +26,7 @@ std::string client_name(const PhaseSeat& seat) {
     return fmt::format("headway-client-{}-{}", seat.job, seat.slot);
 }
 
-/// Of a seat; 0: nobody's.
+/// Numbers a seat from 1; 0 stands for none.
 std::uint64_t mark_of(const std::optional<PhaseSeat>& seat) {
     return seat ? (std::uint64_t{seat->job} << 32U | seat->slot) + 1 : 0;
 }
@@ -60,7 +60,8 @@ struct HandOver::Found {
         }
     }
 
-    /// Those that are not taken up have been told so, whoever else holds the socket.
+    /// Closes the connection of every client that is not restored, even if a child process holds
+    /// the socket too.
     ~Found() {
         for (const auto& [seat, client] : clients) {
             if (client.socket) shutdown(client.socket.get(), SHUT_RDWR);
@@ -103,7 +104,8 @@ Result<HandOver::TakenUp> HandOver::take_up_state(ControlService& service, Found
     auto state = parse_handed_state(memory->text());
     if (!state) return tl::unexpected(state.error());
     memory->set_begun(memory->begun() + 1);
-    // Of those that the earlier run tells of, who has not died has a claim; who is there goes on.
+    // Every process that the earlier run tells of and that has not died is counted; it goes on if
+    // its connection is there and it was not being served.
     std::size_t claimed = 0;
     std::map<PhaseSeat, Peer> peers;
     for (const auto& [seat, told] : state->clients) {
@@ -171,8 +173,8 @@ void HandOver::update(const ControlService& service, const std::function<Joined(
     }
 }
 
-/// What the text tells of is there before it, and goes after it.  As much as can be; the first
-/// failure.
+/// Stores every descriptor before the text that names it, and removes the others after it.  Does as
+/// much as it can and returns the first failure.
 Result<void> HandOver::keep(const ControlService& service, const Joined& joined) {
     AllWanted all;
     for (const auto& [seat, client] : joined) {
@@ -226,8 +228,8 @@ Result<void> HandOver::remove_others(const AllWanted& wanted) {
     return done;
 }
 
-/// What cannot be removed now, the next run does not take up: it is told so by the state, which
-/// stays as long as anything else.
+/// The state's text says that nobody has joined, so the next run ignores descriptors that cannot be
+/// removed now.
 void HandOver::forget_all() {
     if (memory_) (void)memory_->write(handed_jobs_text({}).append(handed_text_end));
     std::erase_if(stored_, [this](const auto& one) {

@@ -14,10 +14,10 @@
 namespace headway {
 namespace {
 
-/// Another meaning of anything below, another number.  What is only added, readers of
-/// before pass over, and those of now can do without.
+/// A change of the meaning of anything below needs another number.  Earlier readers pass over what
+/// is only added, and those of now can do without it.
 constexpr int state_version = 1;
-/// As many as make the text a half of what fits.
+/// So many rates make the text a half of what fits.
 constexpr std::size_t rates_max = 40'000;
 
 Json rates_json(const std::vector<ClassRate>& rates) {
@@ -128,8 +128,8 @@ std::string handed_jobs_text(const HandedState& state) {
     return text + R"("clients":[)";
 }
 
-/// Without a tree of Json, which would take a fifth of an enter's time: every enter and leave of a
-/// process that has joined writes this text before it is answered.
+/// Writes the text without a tree of Json, which would take a fifth of an enter's time: every enter
+/// and leave of a process that has joined writes this text before it is answered.
 std::string handed_client_text(const ControlSession& joined,
                                const std::optional<std::uint64_t>& cgroup) {
     std::string text = fmt::format(R"({{"job":{},"slot":{},"last_pattern":{})", joined.seat->job,

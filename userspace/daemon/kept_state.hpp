@@ -22,7 +22,7 @@ struct PacingOff {
     uid_t uid = 0;  ///< who asked for it
 };
 
-/// As answers and the state file have it.
+/// Writes it as answers and the state file have it.
 [[nodiscard]] Json off_json(const PacingOff& off);
 /// Any text means that pacing is off: a damaged file must not switch it on.
 [[nodiscard]] PacingOff parse_off(std::string_view text);

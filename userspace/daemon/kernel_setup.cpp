@@ -35,8 +35,8 @@ bool has_classifier(const KernelLayout& layout) {
     return std::holds_alternative<AddClassifier>(layout.set_up.back());
 }
 
-/// What should be there now: the layout, but with the rates that its classes
-/// have, and with jobs' own classes.
+/// Returns what should be there now: the layout with the rates that its classes have, and with
+/// jobs' own classes.
 KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
     KernelDesire desire;
     for (Change change : layout.set_up) {
@@ -55,7 +55,7 @@ KernelDesire as_found(const KernelLayout& layout, const KernelState& observed) {
     return desire;
 }
 
-/// Nothing that paces now stops doing so.
+/// Adopts what is there: every class that paces goes on pacing.
 Result<void> adopt(TrafficControl& kernel, const KernelLayout& layout, const KernelState& observed,
                    SetUpReport& report) {
     KernelDesire desire = as_found(layout, observed);

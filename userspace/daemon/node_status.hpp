@@ -37,7 +37,7 @@ class NodeStatus {
 public:
     explicit NodeStatus(const Clock& clock) : clock_(clock), started_(clock.now()) {}
 
-    /// What paces: gap frames ("gap"), the qdisc's timer ("timer"), or "fq"; and why.
+    /// Notes what paces, and why: gap frames ("gap"), the qdisc's timer ("timer"), or "fq".
     void use_backend(std::string backend, std::string why) {
         backend_ = std::move(backend);
         backend_reason_ = std::move(why);
@@ -50,7 +50,7 @@ public:
     /// The function that fills "coordination" or "feedback" of the answer; null: there is none.
     void show_coordination(std::function<Json()> look) { coordination_ = std::move(look); }
     void show_feedback(std::function<Json()> look) { feedback_ = std::move(look); }
-    /// Of a kind of requests, as RequestKind::timed_as; empty: it is not told.
+    /// Adds the time that a request took; kinds without RequestKind::timed_as are not told.
     void add_latency(std::string_view timed_as, std::chrono::nanoseconds took) {
         if (!timed_as.empty()) latencies_[timed_as].add(took);
     }

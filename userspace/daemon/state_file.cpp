@@ -58,7 +58,7 @@ Result<void> StateFile::write(const std::string& text) const {
     return store_names();
 }
 
-/// Also after a power cut the folder has what it has now.
+/// Stores the folder's names, so that it has them after a power cut, too.
 Result<void> StateFile::store_names() const {
     const std::string folder = std::filesystem::path(path_).parent_path();
     const FileDescriptor names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

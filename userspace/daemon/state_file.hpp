@@ -16,7 +16,7 @@ public:
     explicit StateFile(std::string path) : path_(std::move(path)) {}
 
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// None: there is no such file.
+    /// Returns the file's text; none: there is no such file.
     [[nodiscard]] Result<std::optional<std::string>> read() const;
     /// At any moment there is the old text or the new one, also after a power cut.  Makes the folder
     /// if it is missing, not those above it.
@@ -30,7 +30,7 @@ private:
     std::string path_;
 };
 
-/// Of the jobs that were started while the daemon had this socket.
+/// The file of jobs that were started while the daemon had this socket.
 [[nodiscard]] StateFile jobs_file(const std::string& socket);
 
 /// There as long as pacing is off.  Its folder is the service manager's

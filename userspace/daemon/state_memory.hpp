@@ -19,7 +19,7 @@ public:
 
     /// New, with no text.
     [[nodiscard]] static Result<StateMemory> make();
-    /// Of an earlier run.  Fails if it is none, or was laid out in another way.
+    /// Opens the memory of an earlier run.  Fails if it is none, or was laid out in another way.
     [[nodiscard]] static Result<StateMemory> open(FileDescriptor fd);
 
     [[nodiscard]] int fd() const { return fd_.get(); }
@@ -32,7 +32,7 @@ public:
     /// A word beside the text: who is being served.
     void set_mark(std::uint64_t mark);
     [[nodiscard]] std::uint64_t mark() const;
-    /// Another: how many runs in a row have begun with this text.
+    /// Counts how many runs in a row have begun with this text.
     void set_begun(std::uint32_t runs);
     [[nodiscard]] std::uint32_t begun() const;
 

@@ -15,9 +15,10 @@ namespace {
 using nlohmann::json;
 
 constexpr double system_rto_min_ms = 200;  // TCP_RTO_MIN of Linux
-// So many of a million segments, since the node's start, are more than bad luck.
+// So many time-outs in a million segments, since the node's start, are more than bad luck.
 constexpr double timeouts_per_million = 10;
-// Of the segments sent while looking; fewer are found and repaired within a round trip.
+// TCP finds and repairs fewer retransmissions than this, of the segments sent while looking, within
+// a round trip.
 constexpr double retransmitted_share = 0.001;
 // A class that sends so much more than its rate is not paced.
 constexpr double rate_tolerance = 1.02;

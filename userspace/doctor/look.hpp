@@ -46,11 +46,11 @@ struct DeviceLook {
     /// "": it is not known.
     [[nodiscard]] std::string fact(const std::string& name) const;
     [[nodiscard]] std::uint64_t counter(const std::string& name) const;
-    /// None: the device does not know it.
+    /// Returns the device's speed; none: the device does not know it.
     [[nodiscard]] std::optional<BitsPerSecond> speed() const;
 };
 
-/// What headwayd answers to "status"; or why it does not.
+/// headwayd's answer to "status", or the reason why there is none.
 using DaemonLook = Result<nlohmann::json>;
 
 /// At one moment.
@@ -80,7 +80,7 @@ struct RouteAnswer {
 };
 [[nodiscard]] std::optional<RouteAnswer> decode_route(const nlmsghdr* message);
 
-/// Of /proc/net/netstat and /proc/net/snmp.
+/// Reads the counters in /proc/net/netstat and /proc/net/snmp.
 [[nodiscard]] std::map<std::string, std::uint64_t> tcp_counters_in(const std::string& netstat,
                                                                    const std::string& snmp);
 

@@ -57,7 +57,7 @@ grpc::ChannelArguments channel_arguments() {
     return arguments;
 }
 
-/// Another endpoint may answer what this one did not.
+/// Says whether another endpoint may answer what this one did not.
 bool is_endpoints_fault(const grpc::Status& status) {
     return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
            status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
@@ -127,7 +127,7 @@ grpc::Status EtcdConnection::authorise(EtcdEndpoint& endpoint, grpc::ClientConte
 }
 
 bool EtcdConnection::forget_expired_token(const grpc::Status& status) {
-    // Which code comes with an expired token depends on etcd's version.
+    // etcd's version decides which code comes with an expired token.
     const std::string& text = status.error_message();
     const bool concerns_token = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                                 text.find("auth token") != std::string::npos ||

@@ -28,7 +28,7 @@ struct EtcdEndpoint {
     std::unique_ptr<etcd::Auth::Stub> users;
 };
 
-/// For all threads.
+/// All threads may use it.
 class EtcdConnection {
 public:
     /// Reads the files that the options name.
@@ -42,7 +42,7 @@ public:
     using Call = std::function<grpc::Status(EtcdEndpoint&, grpc::ClientContext&)>;
     /// Within the options' time, with the user's token; once more if that had expired.
     [[nodiscard]] grpc::Status call(const Call& call);
-    /// The same at a certain endpoint.
+    /// Makes the call at a certain endpoint.
     [[nodiscard]] grpc::Status call_at(EtcdEndpoint& endpoint, const Call& call);
 
     /// Puts the user's token into the request's metadata, fetching one if there is none.

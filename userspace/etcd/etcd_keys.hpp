@@ -46,7 +46,7 @@ struct EtcdKeys {
     }
 };
 
-/// Of what is no number from 1, 0.
+/// Returns 0 if the text is no number from 1.
 [[nodiscard]] inline std::int64_t number_in(std::string_view text) {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -63,7 +63,7 @@ void EtcdWatch::run() {
     }
 }
 
-/// Of an outage each reason once, and not too many: some take turns.
+/// Logs each reason of an outage once, even if several take turns, and not too many.
 void EtcdWatch::complain(const std::string& why) {
     if (watched_) complaints_.clear();
     if (complaints_.size() >= complaints_max || !complaints_.insert(why).second) return;

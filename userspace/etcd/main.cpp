@@ -48,8 +48,8 @@ bool keep_capabilities(std::uint32_t kept) {
     return has_none;
 }
 
-/// Who runs it as root, by hand or below a headwayd that is root, would give it root's files with
-/// that: root becomes headwayd's own user, if there is one.
+/// headway-etcd run by root, by hand or below a headwayd that is root, would have root's files: so
+/// it becomes headwayd's own user, if there is one.
 class Privileges {
 public:
     /// All but what is needed to change the user.
@@ -67,7 +67,8 @@ public:
                prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
                keep_capabilities(user_ != 0 ? to_change_user : 0);
     }
-    /// Of all threads, with the rest of the capabilities.  What only root may read has been read.
+    /// Becomes headwayd's user in all threads, and loses the rest of the capabilities, once the
+    /// files that only root may read have been read.
     [[nodiscard]] bool leave_root() const {
         if (user_ == 0) return true;
         return setgroups(0, nullptr) == 0 && setresgid(group_, group_, group_) == 0 &&

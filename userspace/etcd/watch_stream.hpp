@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::uint64_t answered() const { return answered_; }
     /// All changes up to there have come.
     void told(Revision revision) { StoreProgress::raise(told_, revision); }
-    /// Of the stream that has ended.
+    /// Returns the status of the stream that has ended.
     grpc::Status finish();
 
 private:

@@ -41,7 +41,7 @@ public:
     void gauge(const char* name, const char* help) { begin(name, help, MetricType::Gauge); }
     void counter(const char* name, const char* help) { begin(name, help, MetricType::Counter); }
 
-    /// Of the family that was begun last.
+    /// Adds a value to the family that was begun last.
     void value(double value, Labels labels = {}) {
         ClientMetric metric;
         metric.label = std::move(labels);

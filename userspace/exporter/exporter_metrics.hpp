@@ -25,15 +25,15 @@ struct ExportedClass {
     std::string cluster;
 };
 
-/// What one look at the node has found.
+/// The result of one look at the node.
 struct ExportedState {
     std::optional<Json> status;  ///< none: the daemon does not answer
     std::optional<TcpCounters> tcp;
     std::optional<GapCounters> gaps;
 };
 
-/// The same series in every answer, from the first on.  While the daemon does not
-/// answer its values are the last it told, or 0, and headway_up is 0.
+/// Every answer has the same series, from the first on.  While the daemon does not answer, its
+/// values are the last that it told, or 0, and headway_up is 0.
 class ExporterMetrics {
 public:
     explicit ExporterMetrics(std::vector<ExportedClass> classes) : classes_(std::move(classes)) {}

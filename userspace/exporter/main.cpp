@@ -74,7 +74,7 @@ sigset_t ending_signals() {
     return set;
 }
 
-/// Until a signal ends it.
+/// Serves until a signal ends it.
 int serve(const std::string& listen, const std::shared_ptr<Node>& node) {
     const sigset_t ending = ending_signals();
     sigprocmask(SIG_BLOCK, &ending, nullptr);  // the server's threads inherit it

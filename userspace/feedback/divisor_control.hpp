@@ -32,7 +32,7 @@
 
 namespace headway {
 
-/// What happened between two looks.
+/// Counts of the time between two looks.
 struct FlowLosses {
     std::uint64_t segments = 0;
     std::uint64_t retransmissions = 0;
@@ -41,8 +41,8 @@ struct FlowLosses {
     friend bool operator==(const FlowLosses&, const FlowLosses&) = default;
 };
 
-/// What connections to given addresses lost: those of paced traffic, of all that the node has.  One that ended between two looks has told
-/// what it did up to the first of them.
+/// Counts the losses of connections to given addresses: of paced traffic, among all that the node
+/// has.  A connection that ended between two looks counts up to the first of them.
 class FlowCounts {
 public:
     explicit FlowCounts(std::vector<IpPrefix> destinations)
@@ -66,7 +66,7 @@ private:
     std::optional<std::uint64_t> node_timeouts_;
 };
 
-/// What the factor may be: "[feedback]" of headway.toml.
+/// The bounds of the factor: "[feedback]" of headway.toml.
 struct FeedbackBounds {
     std::uint32_t divisor_factor_max_thousandths = 1'500;  ///< divisor_one .. divisor_factor_max
     double retransmitted_max = 0.01;  ///< of the segments, above 0 and up to 1
@@ -96,7 +96,7 @@ public:
     /// How long without losses until the factor is tried lower.
     [[nodiscard]] std::chrono::nanoseconds quiet() const { return quiet_; }
 
-    /// What happened in the last `interval`; the change that follows.
+    /// Judges the losses of the last `interval` and returns the change that follows.
     std::optional<FactorChange> look(const FlowLosses& losses, std::chrono::nanoseconds interval);
 
 private:

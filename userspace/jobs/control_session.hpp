@@ -15,7 +15,7 @@
 
 namespace headway {
 
-/// Who is at the other end, as the kernel knows (SO_PEERCRED).
+/// The process at the other end, as the kernel knows it (SO_PEERCRED).
 struct Peer {
     pid_t pid = 0;
     uid_t uid = 0;
@@ -28,13 +28,13 @@ struct Peer {
 /// A collective announced by "prepare".
 struct PreparedPattern {
     CollectivePattern pattern;
-    /// Not if the topology was reloaded with other hosts, so that the counts in `pattern`
-    /// mean nothing any more.
+    /// False if the topology was reloaded with other hosts, so that the counts in `pattern` mean
+    /// nothing any more.
     bool is_current = true;
     std::uint64_t used = 0;  ///< the session's count of uses, at the last of this
 };
 
-/// What one connection has asked for.
+/// All that one connection has asked for.
 struct ControlSession {
     Peer peer;
     uid_t account = 0;  ///< whose quota it takes from: its user's, or that of all administrators, 0

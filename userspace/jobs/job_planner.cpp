@@ -23,12 +23,13 @@
 namespace headway {
 namespace {
 
-/// Of every link.  A receiver acknowledges every other frame, by one of 84 bytes of wire time for 3076, which crosses the
-/// same links in the other direction: a kernel charges a node for it, a rank cannot.
+/// The part of every link that data may take.  A receiver acknowledges every other frame, by one of
+/// 84 bytes of wire time for 3076, which crosses the same links in the other direction: a kernel
+/// charges a node for it, a rank cannot.
 constexpr double part_for_data = 0.97;
 
-/// Of the above, where a piece is of several frames: it calls forth an acknowledgement at once,
-/// which does not travel with data of the other direction.
+/// A smaller part of the above, where a piece is of several frames: it calls forth an
+/// acknowledgement at once, which does not travel with data of the other direction.
 constexpr double part_for_larger_pieces = 0.94 / part_for_data;
 
 /// Processor time of a rank for a piece that it sends and one that it gets, whatever their sizes
@@ -48,7 +49,7 @@ constexpr const char* too_fast =
     "a rank cannot hand over single frames so fast, and the ports are not known to hold more of "
     "each rank; headwayd can pace such links";
 
-/// Of one node.
+/// Returns the rate of one node towards the cluster.
 std::uint64_t rate_towards(std::size_t cluster, const NodePlan& plan, const KernelLayout& layout) {
     if (!plan.paced) return 0;
     const auto found = std::find_if(layout.classes.begin(), layout.classes.end(),
@@ -136,7 +137,8 @@ Result<const NodePlanner*> JobPlanner::planner_of(std::size_t host) {
     return &planners_.emplace(host, std::move(*made)).first->second;
 }
 
-/// Of each cluster that has any in the communicator, two of its hosts; the same twice, if it has only one.
+/// Takes two hosts of each cluster that has any in the communicator; the same one twice, if the
+/// cluster has only one.
 Result<JobPlanner::Hosts> JobPlanner::hosts_to_plan(const CollectiveHosts& hosts) const {
     const Topology& topology = planner_.config().topology;
     const auto communicator = planner_.hosts_of(hosts.communicator);
@@ -156,7 +158,7 @@ Result<NodePlan> JobPlanner::plan_of(std::size_t host, const PhaseRequest& reque
     return (*planner)->plan(request.hosts, request.message_bytes);
 }
 
-/// Of any host of each cluster.
+/// Plans for any host of each cluster.
 Result<JobPlanner::Rates> JobPlanner::plan_alike(const PhaseRequest& request, const Hosts& hosts) {
     Rates found;
     for (const auto& [from, of_cluster] : hosts) {
@@ -188,8 +190,8 @@ Result<JobPlanner::Rates> JobPlanner::plan_with_root(PhaseRequest request, const
     return found;
 }
 
-/// What a node sends at most, towards all clusters; of an operation with a root it sends to one of
-/// them.
+/// Returns the most that a node sends, towards all clusters; in an operation with a root it sends
+/// to one of them.
 std::uint64_t JobPlanner::fastest_node(const Rates& found, std::size_t clusters,
                                        bool has_root) const {
     std::uint64_t fastest = 0;
@@ -202,15 +204,15 @@ std::uint64_t JobPlanner::fastest_node(const Rates& found, std::size_t clusters,
     return fastest;
 }
 
-/// That the buffers hold of each sender at once.
+/// Counts the frames that the buffers hold of each sender at once.
 std::uint64_t JobPlanner::frames_held(double senders) const {
     const auto buffer = static_cast<double>(least_buffer_bytes(planner_.config().topology));
     const auto held = static_cast<std::uint64_t>(part_for_pieces * buffer / (senders * frame_bytes));
     return std::clamp<std::uint64_t>(held, 1, piece_frames_max);
 }
 
-/// Of a piece, so that a rank's processor keeps up with what it may send; the same for messages of
-/// all sizes.  None: the buffers are not known to hold as many.
+/// Chooses a piece so large that a rank's processor keeps up with the rate; it is the same for
+/// messages of all sizes.  None: the buffers are not known to hold as many frames.
 Result<std::optional<std::uint64_t>> JobPlanner::piece_frames(PhaseRequest request,
                                                               const Hosts& hosts) {
     const std::uint32_t ranks = request.hosts.ranks_per_host;

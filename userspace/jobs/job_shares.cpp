@@ -9,7 +9,7 @@
 namespace headway {
 namespace {
 
-/// Which of the jobs use a link, ascending.
+/// The jobs that use a link, ascending.
 using Users = std::vector<std::size_t>;
 
 LinkPart fraction(std::uint64_t amount, std::uint64_t of) {
@@ -53,7 +53,7 @@ public:
         for (const std::size_t job : among_) count(claims_[job]);
     }
 
-    /// Of the link, where weights decide.
+    /// The job's part of the link, where weights decide.
     [[nodiscard]] LinkPart weight_part(std::size_t job) const {
         const Claim& claim = claims_[job];
         const User& user = users_[claim.user];
@@ -161,8 +161,8 @@ void share_by_host(const Topology& topology, std::size_t trunk, std::span<const 
     }
 }
 
-/// Of the links between hosts and their switches: by job and cluster, the least part that the job
-/// has of a host's, because a packet ends at some host of it there.
+/// Shares the links between hosts and their switches.  By job and cluster it gives the least part
+/// that the job has of a host's link there, because a packet ends at some host of the cluster.
 std::vector<std::vector<LinkPart>> share_edges(const Topology& topology, std::size_t jobs,
                                                std::span<const AlikeHosts> groups, Divider& divider) {
     std::vector<std::vector<LinkPart>> least(jobs, std::vector<LinkPart>(topology.clusters().size()));

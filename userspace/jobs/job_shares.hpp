@@ -37,14 +37,14 @@ struct SharingJob {
     std::size_t allocation = 0;  ///< a number; jobs with the same are of one allocation
 };
 
-/// For each job a part for each class of the layout: the least of those of the
-/// links that its packets may take from this node.
+/// Returns for each job a part for each class of the layout: the least of those of the links that
+/// its packets may take from this node.
 [[nodiscard]] std::vector<std::vector<LinkPart>> share_links(const Topology& topology,
                                                              const KernelLayout& layout,
                                                              SharePolicy policy,
                                                              std::span<const SharingJob> jobs);
 
-/// Of each job, of one trunk; a job that does not cross it has `one`.
+/// Returns each job's part of one trunk; a job that does not cross it has `one`.
 [[nodiscard]] std::vector<LinkPart> share_trunk(const Topology& topology, std::size_t trunk,
                                                 SharePolicy policy,
                                                 std::span<const SharingJob> jobs);

@@ -47,7 +47,7 @@ bool has_something_to_send(const Job& job) {
            (job.started && (job.started->is_alltoall || !job.started->flows.empty()));
 }
 
-/// As a batch system numbers its allocations.
+/// Says whether the name is an allocation's number, as a batch system gives it.
 bool is_number(std::string_view name) {
     return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }

@@ -52,7 +52,7 @@ struct ActiveEnter {
     std::uint64_t number = 0;          ///< by which the client leaves it; ascending
 };
 
-/// What a job has in the classifier's memory, from its first process with a slot to its last.
+/// A job's entries in the classifier's memory, from its first process with a slot to its last.
 struct JobPhases {
     std::uint32_t number = 0;  ///< of its array: PhaseSeat::job
     std::uint32_t generation = 1;
@@ -81,7 +81,8 @@ struct Job {
     std::optional<ActiveEnter> entered;      ///< of a started job: its pattern
 
     [[nodiscard]] std::uint32_t weight() const { return started ? started->weight : 1; }
-    /// Of a started job what the command says, which is also said on nodes without processes.
+    /// The start number: a started job's is the command's, which nodes without processes are told
+    /// as well.
     [[nodiscard]] std::uint64_t start() const { return started ? started->start : told_start; }
 };
 
@@ -98,7 +99,7 @@ struct CountingJob {
 
 class JobTable {
 public:
-    /// Of jobs that begin from now on.
+    /// Counts jobs that begin from now on by these accounts.
     void count_by(Accounts accounts) { accounts_ = std::move(accounts); }
     [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
@@ -130,9 +131,9 @@ public:
     /// By class of the layout, of jobs that have not all of it.
     using Parts = std::map<JobId, std::vector<LinkPart>>;
     [[nodiscard]] Parts parts() const;
-    /// Of such parts the job's; empty: all of it.
+    /// Returns the job's parts; empty: the job has all of every link.
     [[nodiscard]] static const std::vector<LinkPart>& parts_of(const Parts& parts, JobId id);
-    /// Of jobs without phases; PhaseJobs::share() does it for the others.
+    /// Gives jobs without phases their parts; PhaseJobs::share() does it for the others.
     void set_parts(const Parts& parts);
 
     /// One that is not known yet has no processes: attach() or end_unused() follows.
@@ -150,8 +151,8 @@ public:
     /// The job as the whole cluster knows it: all that is of one allocation is one job.
     [[nodiscard]] JobHere cluster_job(JobId id) const;
 
-    /// Those whose hosts are known; but not what only stands for an allocation of which
-    /// something runs that counts itself: it has no pattern and no processes.
+    /// Jobs whose hosts are known.  A job that only stands for an allocation (it has no pattern and
+    /// no processes) does not count if something in the allocation counts itself.
     [[nodiscard]] std::vector<CountingJob> counting() const;
 
     /// Started jobs as text to be kept over a restart of the daemon.

@@ -12,7 +12,7 @@
 namespace headway {
 namespace {
 
-/// For messages of any size: so large that no buffer holds them.
+/// A plan for messages of any size is for one so large that no buffer holds it.
 constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 
 /// Beyond so many ranks no algorithm of ours is named: in each of them every rank has a
@@ -20,8 +20,8 @@ constexpr std::uint64_t large_message_bytes = std::uint64_t{1} << 30;
 /// messages a process has at once does not depend on the ranks: the MPI helper limits it.
 constexpr std::uint64_t direct_ranks_max = 1024;
 
-/// What the plan's rates are for, if it is not left to the library: that may send one
-/// message after the other (MPICH's does above 32 KiB) and leave half of such rates unused.
+/// Names the algorithm that the plan's rates are for, unless the library chooses: it may send one
+/// message after the other (MPICH does above 32 KiB) and leave half of such rates unused.
 std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
                                             std::optional<std::uint64_t> message_bytes) {
     constexpr auto linear = ClientAlgorithm::linear;
@@ -33,7 +33,7 @@ std::optional<ClientAlgorithm> algorithm_of(const CollectivePattern& pattern,
     return linear;
 }
 
-/// As planned before, or anew; then all are forgotten if there are too many.
+/// Returns the plan made before, or a new one; it forgets all if there are too many.
 template <class Key, class Plan, class MakePlan>
 Result<Plan> known_or(std::map<Key, Plan>& plans, std::size_t most, Key key,
                       const MakePlan& plan_anew) {

@@ -18,16 +18,16 @@
 
 namespace headway {
 
-/// What a collective means for this node's classes.
+/// A collective's plan for this node's classes.
 struct NodePlan {
     bool paced = false;
     std::string reason;
     std::vector<ClassRate> rates;  ///< per class of the layout; empty if not paced
-    /// That the rates are for; none: the library's.  Where it is a ring there are no rates:
-    /// who goes around one asks for that traffic's.
+    /// The algorithm that the rates are for; none: the library's.  A ring has no rates: a client
+    /// that goes around one asks for that traffic's.
     std::optional<ClientAlgorithm> algorithm{};
     std::optional<Prediction> predicted{};  ///< with a message size: so paced, or so unpaced
-    /// Not paced because a job that is alone need not be.
+    /// The plan does not pace, because a job that is alone need not be.
     bool is_uncontended = false;
     bool has_root = false;  ///< a gather or a scatter, in which some ranks only send
     double end_s = 0;  ///< of traffic: see TrafficPlan
@@ -74,13 +74,13 @@ public:
     /// Fails if the host is in no cluster of the configuration.
     [[nodiscard]] static Result<NodePlanner> make(Config config, const std::string& host_name);
 
-    /// Of another node with the same configuration, that divides the links as this one does.  What
-    /// is one plan for all nodes is made once.
+    /// A planner of another node with the same configuration, which divides the links as this one
+    /// does.  The two make a plan that all nodes share once.
     [[nodiscard]] Result<NodePlanner> on_node(const std::string& name) const;
 
     [[nodiscard]] const Config& config() const { return config_; }
     [[nodiscard]] const KernelLayout& layout() const { return layout_; }
-    /// None: the trunk is not shared by agreement.
+    /// The trunk that is shared by agreement; none: it is not.
     [[nodiscard]] const std::optional<NodeTrunk>& shared_trunk() const { return shared_trunk_; }
     [[nodiscard]] const std::string& node_name() const { return node_name_; }
     [[nodiscard]] const Cluster& own_cluster() const {
@@ -101,25 +101,26 @@ public:
     /// a root that is not in the communicator, and if this node is not.
     [[nodiscard]] Result<CollectivePattern> pattern_of(const CollectiveHosts& hosts) const;
 
-    /// What a collective is planned as: by the size that all its ranks know, too small or not.
-    /// The one answer for clients with phases and for `headway plan`.
+    /// Plans a collective by the size that all its ranks know, too small or not. Clients with
+    /// phases and `headway plan` get this one answer.
     [[nodiscard]] Result<NodePlan> plan(const CollectiveHosts& hosts,
                                         std::optional<std::uint64_t> message_bytes) const;
 
-    /// Without a message size for messages of any.  Kept for the next who asks: the
+    /// Plans for that message size, or for messages of any size.  It keeps plans, because the
     /// processes of a job all ask the same.
     [[nodiscard]] Result<NodePlan> plan(const CollectivePattern& pattern,
                                         std::optional<std::uint64_t> message_bytes) const;
 
-    /// Of any sizes, kept as well.  Fails on unknown hosts, on one named twice, and if this node
-    /// is not among them.
+    /// Plans traffic of any sizes, and keeps the plan.  Fails on unknown hosts, on one named twice,
+    /// and if this node is not among them.
     [[nodiscard]] Result<NodePlan> plan(const TrafficRequest& request) const;
 
-    /// Of an all-to-all of all the job's ranks, for messages of any size.
+    /// Plans an all-to-all of all the job's ranks, for messages of any size.
     [[nodiscard]] Result<NodePlan> plan_job_alltoall(const std::vector<std::string>& hosts,
                                                      std::uint32_t ranks_per_host) const;
 
-    /// What plan() makes a node's plan of: of operations planned as all-to-alls...
+    /// The cluster-wide plan of which plan() takes this node's part: of operations planned as
+    /// all-to-alls...
     [[nodiscard]] Result<CollectivePlan> plan_from_all(
         const CollectivePattern& pattern, std::optional<std::uint64_t> message_bytes) const;
     /// ... and of those to or from a root, who is the last group of the exchange.
@@ -160,7 +161,7 @@ private:
     Topology planned_;  ///< what plans are made for, and how
     PlanPolicy policy_;
     mutable std::unordered_map<std::string, std::shared_ptr<const HostSet>> host_sets_;
-    /// As planned now, by pattern and size.
+    /// The plans made so far, by pattern and size.
     mutable std::map<std::pair<CollectivePattern, std::optional<std::uint64_t>>, NodePlan> plans_;
     mutable std::map<TrafficRequest, NodePlan> traffic_plans_;
     /// The last few of all nodes together, which are large.

@@ -191,9 +191,9 @@ std::set<std::uint32_t> PhaseJobs::restore(const std::map<std::uint32_t, KeptJob
     restore_cgroups(kept, seats);
     for (const std::uint32_t number : restored) restore_classes(number, kept.at(number).classes);
     ++seat_changes_;
-    // Which of them is the strictest is known only when all are there.  From here on they
-    // count, so each job has its class already: while packets wait in one class and others
-    // in another, the job would send at twice its rate.
+    // Only when all are there is it known which of them is the strictest.  From here on they count,
+    // so each job has its class already: while packets wait in one class and others in another, the
+    // job would send at twice its rate.
     add_phase_processes(maps_, seats);
     for (const std::uint32_t number : restored) new_generation(number);
     return restored;
@@ -219,8 +219,8 @@ void PhaseJobs::restore_cgroups(const std::map<std::uint32_t, KeptJob>& kept,
     }
 }
 
-/// Which generation named which number last is not known any more: it counts as
-/// if the last one had named all, to processes that have been there for ever.
+/// Nobody knows any more which generation named which number last: it counts as if the last one had
+/// named all, to processes that have been there for ever.
 Result<void> PhaseJobs::restore_phases(std::uint32_t number, const KeptJob& kept) {
     const JobId id = table_.find_or_begin(kept.user, kept.name);
     table_.at(id).parts = kept.parts;
@@ -426,7 +426,7 @@ std::vector<ClassRate> PhaseJobs::shared(std::uint32_t number,
     return left;
 }
 
-/// What share() has to do.
+/// The changes that share() has to make.
 struct PhaseJobs::Reshare {
     std::vector<PhaseTables::RateChange> changes;
     std::vector<PhaseTables::RateChange> added;  ///< limits where there was none; each a user

@@ -27,7 +27,7 @@
 
 namespace headway {
 
-/// What one run of the daemon tells the next of a job with phases.
+/// One run of the daemon tells the next this about a job with phases.
 struct KeptJob : JobPhases {
     uid_t user = 0;
     std::string name;
@@ -83,8 +83,8 @@ public:
                                               const std::vector<ClassRate>& rates,
                                               bool changes_generation = true);
 
-    /// The same for a single call of the process in that seat.  It has one number for all its
-    /// calls, which means the rates of the one that it asked for last, also if it is held.
+    /// Returns the phase of a single call of the process in that seat.  One number serves all its
+    /// calls: it means the rates that the process asked for last, even while the process is in it.
     [[nodiscard]] Result<std::uint32_t> phase_of_call(const PhaseSeat& seat,
                                                       const std::vector<ClassRate>& rates);
 
@@ -92,16 +92,16 @@ public:
     /// which their processes may be at this moment.  All or nothing: if the kernel
     /// refuses any, rates and parts are as before.
     [[nodiscard]] Result<void> share(const JobTable::Parts& parts);
-    /// What is left to the job of such rates now.
+    /// Returns what is left to the job of these rates now.
     [[nodiscard]] std::vector<ClassRate> shared(std::uint32_t job,
                                                 const std::vector<ClassRate>& rates) const;
-    /// What no limit is a part of.  Parts are of that from the next share() on.
+    /// Sets the link's rate, of which a job without a limit gets a part from the next share() on.
     void set_link_rate(BytesPerSecond link_rate) {
         link_rate_changed_ = link_rate_changed_ || link_rate_ != link_rate;
         link_rate_ = link_rate;
     }
 
-    /// What answers to this job said does not hold any more.
+    /// Tells the job's processes that earlier answers do not hold any more.
     void new_generation(std::uint32_t job);
     void new_generation_of_all();
 
@@ -111,7 +111,7 @@ public:
     [[nodiscard]] const JobPhases& phases_of(std::uint32_t number) const { return *job(number).phases; }
     /// All that the next run is told.
     [[nodiscard]] std::map<std::uint32_t, KeptJob> kept() const;
-    /// What the process has written into its slot.
+    /// Reads the phase that the process has written into its slot.
     [[nodiscard]] std::uint32_t phase_in(const PhaseSeat& seat);
     [[nodiscard]] const PhaseTables& tables() const { return tables_; }
     [[nodiscard]] PhaseTables& tables() { return tables_; }

@@ -120,7 +120,7 @@ Result<Json> PhaseService::traffic(const ControlSession& session, const TrafficR
     return answer;
 }
 
-/// What every plan's answer has.
+/// Adds what every plan's answer has.
 Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const NodePlan& plan,
                                      const NodePlanner& planner, bool one_call) {
     const auto number = number_of(seat, plan, one_call);
@@ -138,8 +138,8 @@ Result<void> PhaseService::tell_plan(Json& answer, const PhaseSeat& seat, const 
     return {};
 }
 
-/// What a job may do without a limit while it is alone, it may do with its part of
-/// the node's link while it is not.
+/// A job that has no limit while it is alone gets a phase with its part of the node's link while it
+/// has company.
 Result<std::uint32_t> PhaseService::number_of(const PhaseSeat& seat, const NodePlan& plan,
                                               bool one_call) {
     if (plan.paced && one_call) return jobs_.phase_of_call(seat, without_idle_limits(plan.rates));
@@ -152,7 +152,7 @@ bool PhaseService::has_part(std::uint32_t job) const {
     return std::ranges::any_of(jobs_.job(job).parts, [](LinkPart part) { return part != LinkPart{}; });
 }
 
-/// As it is now.
+/// Returns the least rate of the phase, as the links are shared now.
 ClassRate PhaseService::least_of(std::uint32_t job, std::uint32_t number) const {
     return strictest(jobs_.shared(job, jobs_.phases_of(job).rates[number]));
 }
@@ -192,7 +192,7 @@ Json PhaseService::number_json(const PhaseSeat& seat, std::uint32_t number) cons
             {"generation", jobs_.phases_of(seat.job).generation}};
 }
 
-/// What the link does not carry anyway is no limit.
+/// Drops limits that the link's own rate keeps anyway.
 std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> rates) const {
     for (ClassRate& rate : rates) {
         if (rate && *rate >= link_rate_) rate.reset();
@@ -202,8 +202,9 @@ std::vector<ClassRate> PhaseService::without_idle_limits(std::vector<ClassRate> 
 
 // --------------------------------------------------------------------- cgroups
 
-/// Of root's jobs none, unless the parts of all that have phases are known: the strictest
-/// of them counts then.  A job without a phase is in nobody's way.
+/// Chooses the jobs whose phases the classifier keeps apart: none of root's, unless the parts of
+/// all that have phases are known, since the strictest of them counts otherwise.  A job without a
+/// phase limits nobody.
 std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(bool parts_hold) const {
     std::set<std::uint32_t> roots, users;
     bool are_roots_told = parts_hold && jobs_.numbers().size() > 1 && !jobs_.cgroups().is_empty();
@@ -221,7 +222,7 @@ std::set<std::uint32_t> PhaseService::jobs_to_tell_apart(bool parts_hold) const 
     return users;
 }
 
-/// What was refused is asked for again when the jobs are others.
+/// Asks again for what the kernel refused, once the jobs have changed.
 void PhaseService::settle_apart(bool parts_hold) {
     auto jobs = jobs_to_tell_apart(parts_hold);
     if (jobs == asked_apart_ && jobs_.seat_changes() == asked_for_seats_) return;

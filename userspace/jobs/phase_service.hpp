@@ -48,8 +48,8 @@ public:
     void release_earlier_program();
     [[nodiscard]] const PhaseProgram& program() const { return program_; }
 
-    /// Of the session's job, which has this name.  A descriptor goes with the answer:
-    /// slots_fd() of the session.
+    /// Gives the session a slot in its job, which has this name.  A descriptor goes with the
+    /// answer: slots_fd() of the session.
     [[nodiscard]] Result<Json> join(ControlSession& session, const JoinRequest& request,
                                     Json answer);
     [[nodiscard]] Result<Json> phase(const ControlSession& session, const PhaseRequest& request,
@@ -60,7 +60,8 @@ public:
                                     Json answer);
 
     [[nodiscard]] int slots_fd(const ControlSession& session);
-    /// Where it fails, the strictest phase of all holds for the process's packets.
+    /// Learns the process's cgroup; if it fails, the strictest phase of all holds for the process's
+    /// packets.
     void learn_cgroup(const ControlSession& session);
 
     /// The session ends, or its process has.
@@ -82,7 +83,7 @@ public:
         jobs_.new_generation_of_all();
     }
 
-    /// What is no limit depends on it, and what was answered does not hold any more.
+    /// The link's rate decides which rates are no limit, so earlier answers do not hold any more.
     void link_changed(BytesPerSecond link_rate) {
         link_rate_ = link_rate;
         jobs_.set_link_rate(link_rate);
@@ -95,7 +96,7 @@ public:
     /// change of that, and before a client hears of it.
     void settle_apart(bool parts_hold);
 
-    /// Of the job's phases, into its entry of the status.
+    /// Adds the job's phases to its entry of the status.
     void add_phases_json(const JobPhases& phases, Json& entry) const;
 
 private:

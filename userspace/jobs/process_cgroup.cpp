@@ -13,7 +13,7 @@
 namespace headway {
 namespace {
 
-/// Of a machine with cgroups v1 beside them.
+/// The folder of cgroups v2 on a machine that has v1 beside them.
 constexpr const char* hybrid_folder = "/unified";
 constexpr std::string_view v2_prefix = "0::";
 

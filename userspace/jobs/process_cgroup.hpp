@@ -11,7 +11,7 @@
 
 namespace headway {
 
-/// Where the kernel shows processes and cgroups.
+/// The places where the kernel shows processes and cgroups.
 struct CgroupFolders {
     std::string proc = "/proc";
     std::string cgroups = "/sys/fs/cgroup";

@@ -6,8 +6,8 @@
 namespace headway {
 namespace {
 
-/// As a string within JSON it is at most twice as long, but for control characters, of
-/// which JSON has none.
+/// Within JSON a piece is a string and at most twice as long.  Only control characters would be
+/// longer, and the answer, which is JSON, has none.
 constexpr std::size_t piece_max_bytes = datagram_max_bytes / 2 - 256;
 
 /// The length of a piece of the text that begins there and does not end within a character.

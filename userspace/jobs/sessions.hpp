@@ -18,14 +18,15 @@ class Sessions {
 public:
     using Id = std::uint64_t;
 
-    /// Of all clients at a time.  `most` is at most clients_max.
+    /// Limits all clients together.  `most` is at most clients_max.
     void limit_clients(std::size_t most) { clients_ = Quota(clients_what, {most, administrators_clients}); }
 
     /// `account`: ControlSession::account.  Fails if there are too many clients, in all or of that account.
     [[nodiscard]] Result<Id> open(const Peer& peer, uid_t account);
-    /// The same for clients of an earlier run, of whom each user had as many.
+    /// Opens sessions for clients of an earlier run, without asking whether their users have too
+    /// many.
     [[nodiscard]] Result<Id> open_again(const Peer& peer, uid_t account);
-    /// What it was; none: there is none of that number.
+    /// Closes the session and returns what it was; none: no session has that number.
     std::optional<ControlSession> close(Id id);
 
     /// Null: there is none of that number.
@@ -42,7 +43,7 @@ public:
     /// The text is told piece by piece, in the place of the one before.  Fails if the user has not
     /// fetched too much.
     [[nodiscard]] Result<void> begin_long_answer(ControlSession& session, std::string text);
-    /// None: all of it has been told.
+    /// Returns the next piece of the answer; none: all of it has been told.
     [[nodiscard]] std::optional<std::string> next_piece(ControlSession& session);
 
     /// Something changed that the next run of the daemon is told of the session, if it has joined.

@@ -33,13 +33,13 @@ public:
 
     [[nodiscard]] BytesPerSecond link_rate() const { return link_rate_; }
     void set_link_rate(BytesPerSecond link_rate) { link_rate_ = link_rate; }
-    /// What the node may use now of the trunk that it shares by agreement: rates follow
-    /// in one step, but those that the kernel has until then need not fit.
+    /// Sets the node's share of the trunk that nodes share by agreement.  The rates follow in one
+    /// step, though those that the kernel has until then may not fit.
     void divide_trunk(const TrunkDivision& division);
 
     /// All rates become what the jobs' parts are now, or none do.
     [[nodiscard]] Result<void> share();
-    /// Where nobody can be told that it failed.
+    /// Shares where nobody can be told of a failure; retry() tries again.
     void share_or_retry();
     /// A job of this account has ended: the next settle() shares.
     void set_due(uid_t account) { due_for_.insert(account); }

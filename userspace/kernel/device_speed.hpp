@@ -10,7 +10,7 @@
 
 namespace headway {
 
-/// What sysfs says in "speed"; none: the device does not know it.
+/// Reads sysfs's "speed" of the device; none: the device does not know it.
 [[nodiscard]] std::optional<BitsPerSecond> device_speed(const std::string& interface);
 [[nodiscard]] std::optional<BitsPerSecond> parse_device_speed(std::string_view megabits);
 

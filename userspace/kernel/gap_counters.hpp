@@ -10,7 +10,7 @@
 
 namespace headway {
 
-/// Of the device's root qdisc; none: it is no gap.
+/// Reads the counters of the root qdisc; none if the root is not a gap qdisc.
 [[nodiscard]] Result<std::optional<GapCounters>> read_gap_counters(const std::string& device);
 
 }  // namespace headway

@@ -41,7 +41,7 @@ std::string rate_words(std::uint64_t bytes, std::uint64_t ns) {
     return rate_to_text({static_cast<std::uint64_t>(std::llround(bits_per_s))});
 }
 
-/// What was sent between two readings of the counters, judged.
+/// Judges what was sent between two readings of the counters.
 GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& end,
                                   BytesPerSecond link_rate) {
     GapFrameEvidence evidence;
@@ -51,7 +51,7 @@ GapFrameEvidence judge_gap_frames(const GapCounters& begin, const GapCounters& e
     evidence.underruns = end.underruns - begin.underruns;
     const double could = static_cast<double>(link_rate.value) * static_cast<double>(evidence.took_ns) / 1e9;
     evidence.link_bytes = static_cast<std::uint64_t>(std::llround(could));
-    // What still is with the driver was handed out, but not sent.
+    // Bytes that the driver was handed and has not completed were not sent.
     const auto with_driver = [](const GapCounters& c) {
         return std::int64_t{c.device_queued_bytes - c.device_completed_bytes};
     };

@@ -98,7 +98,7 @@ private:
         if (state.rate != rate) additions_.emplace_back(ChangeClassRate{wanted.classid, rate});
     }
 
-    /// What is in the kernel besides may still be the rate of packets that wait.
+    /// Table entries that nobody wants stay: packets in the queue may still refer to them.
     [[nodiscard]] RateTable missing_entries(const RateTable& wanted, const RateTable& found) const {
         RateTable missing;
         for (const auto& [number, rate] : wanted) {
@@ -202,7 +202,7 @@ void put_before_classifier(std::vector<Change>& build, std::uint32_t earlier_pro
     const auto own = std::ranges::find_if(
         build, [](const Change& change) { return std::holds_alternative<AddClassifier>(change); });
     if (own == build.end()) return;
-    // Without a descriptor it cannot be made anew, only be found.
+    // A classifier without a descriptor can only be found, not made anew.
     AddClassifier earlier = std::get<AddClassifier>(*own);
     earlier.program = {-1, earlier_program};
     std::get<AddClassifier>(*own).preference = classifier_preference - 1;

@@ -27,8 +27,8 @@ struct KernelState {
 /// none: it is free, or ours.
 [[nodiscard]] std::optional<Error> somebody_elses(const std::optional<RootQdisc>& root);
 
-/// What should be there, as the requests that make it from a device's default:
-/// the root qdisc, then classes (parents first) with their rates, then filters.
+/// The wanted state, as the requests that make it from a device's default: the root qdisc, then
+/// classes (parents first) with their rates, then filters.
 struct KernelDesire {
     std::vector<Change> build;
 };
@@ -54,7 +54,7 @@ struct KernelDiff {
 /// `observed.root` must not be somebody else's.
 [[nodiscard]] KernelDiff diff_kernel(const KernelDesire& desire, const KernelState& observed);
 
-/// What was found, in words: "the root qdisc was gone, ...".
+/// Tells the differences in words: "the root qdisc was gone, ...".
 [[nodiscard]] std::string diff_to_text(const KernelDiff& diff);
 
 }  // namespace headway

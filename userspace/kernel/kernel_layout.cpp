@@ -7,8 +7,8 @@ namespace {
 constexpr std::uint16_t first_class_minor = 0x10;
 constexpr std::uint16_t shared_minor_offset = 0x100;
 
-/// What is above the clusters' classes.  Guard and cap are made at the fallback; what becomes
-/// of them later is not the layout's business.
+/// Makes what is above the clusters' classes.  Guard and cap begin at the fallback; the coordinator
+/// changes them later.
 std::vector<Change> set_up_above(const std::optional<ClassLease>& guard) {
     if (!guard) return {AddRootQdisc{root_handle}};
     const AddClass above{.classid = guard_class, .rate = {}, .lease = guard, .keeps_rate = true};

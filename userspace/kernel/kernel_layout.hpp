@@ -65,7 +65,7 @@ struct KernelLayout {
 [[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
                                               const std::optional<ClassLease>& guard = {});
 
-/// The same classes with phases below them.
+/// Adds phases below the classes of a layout.
 [[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program);
 
 /// The rates of a plan for a node of `layout`'s own cluster, one per class of

@@ -87,7 +87,7 @@ Result<bool> KernelMonitor::read(const MonitoredDevice& device) {
         const auto datagram = transport_.receive({});
         const int error = datagram ? 0 : datagram.error().error_number;
         if (error == ETIMEDOUT) return found;  // there is no more
-        // What was lost, or is larger than any message of these, may be about anything.
+        // A message that was lost, or is larger than any that we know, may tell of any change.
         if (error == ENOBUFS || error == EMSGSIZE) {
             found = true;
         } else if (!datagram) {

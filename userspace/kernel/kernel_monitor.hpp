@@ -12,7 +12,7 @@
 
 namespace headway {
 
-/// Whose changes are worth a look.
+/// A device whose changes the monitor tells.
 struct MonitoredDevice {
     std::string name;
     int ifindex = 0;
@@ -24,11 +24,12 @@ struct MonitoredDevice {
 
 class KernelMonitor {
 public:
-    /// What is done by requests of this netlink port, the daemon's own, is not told: the kernel
-    /// drops it by a socket filter, so that the daemon does not wake up after each of its requests.
+    /// Opens a monitor that does not hear of changes by this netlink port, the daemon's own: the
+    /// kernel drops these by a socket filter, so that the daemon does not wake up after each of its
+    /// requests.
     [[nodiscard]] static Result<KernelMonitor> open(std::uint32_t own_port);
 
-    /// Another socket, in the place of one that read() cannot read.
+    /// Opens another socket in the place of one that read() cannot read.
     [[nodiscard]] Result<void> reopen();
 
     /// Readable when there is something to read.

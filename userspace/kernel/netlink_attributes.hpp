@@ -28,7 +28,7 @@ void for_each_message(std::span<const std::byte> datagram, Visit visit) {
     }
 }
 
-/// What a message of traffic control is about; null: it is cut off.
+/// Returns the object that a traffic control message tells about; null: the message is cut off.
 [[nodiscard]] inline const tcmsg* tc_of(const nlmsghdr* message) {
     if (message->nlmsg_len < NLMSG_LENGTH(sizeof(tcmsg))) return nullptr;
     return static_cast<const tcmsg*>(mnl_nlmsg_get_payload(message));
@@ -42,7 +42,8 @@ void for_each_message(std::span<const std::byte> datagram, Visit visit) {
     return {static_cast<const std::byte*>(mnl_nlmsg_get_payload(message)) + begin, bytes - begin};
 }
 
-/// What an attribute holds, which may be other attributes; nothing, of one that is not there.
+/// Returns the attribute's payload, which may be other attributes; none if the attribute is
+/// missing.
 [[nodiscard]] inline std::span<const std::byte> attribute_bytes(const nlattr* attribute) {
     if (attribute == nullptr) return {};
     return {static_cast<const std::byte*>(mnl_attr_get_payload(attribute)),

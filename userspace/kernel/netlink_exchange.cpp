@@ -74,7 +74,7 @@ Result<void> MnlTransport::send(std::span<const std::byte> messages) {
     return errno_failure("sending to the kernel");
 }
 
-/// Until there is something to read, or the socket's error, which recvmsg() tells.
+/// Waits until there is something to read, or an error of the socket, which recvmsg() tells.
 Result<void> MnlTransport::wait(Clock::time_point deadline) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return system_failure(ETIMEDOUT, "the kernel did not answer in time");
@@ -112,7 +112,7 @@ Result<std::span<const std::byte>> MnlTransport::receive(Clock::time_point deadl
 
 namespace {
 
-// As many refusals fit into the smallest usual receive buffer.
+// So many refusals fit into the smallest usual receive buffer.
 constexpr std::size_t messages_per_send = 64;
 // The kernel refuses more than half of a socket's usual send buffer at once.
 constexpr std::size_t bytes_per_send = 64 * 1024;
@@ -129,8 +129,8 @@ std::size_t end_of_send(const NetlinkBatch& requests, std::size_t first) {
 
 constexpr int dump_attempts = 10;
 
-/// What an acknowledgement, a refusal or the end of a dump says: nothing or an error, in the
-/// kernel's own words if it has any.
+/// Returns the result of an acknowledgement, a refusal or the end of a dump: nothing, or an error
+/// in the kernel's own words if it has any.
 Result<void> outcome_of(const nlmsghdr* message) {
     const bool is_end = message->nlmsg_type == NLMSG_DONE;
     if (message->nlmsg_len < NLMSG_LENGTH(is_end ? sizeof(int) : sizeof(nlmsgerr))) {
@@ -187,7 +187,7 @@ std::vector<Result<void>> NetlinkExchange::transact(NetlinkBatch& requests) {
     return outcomes;
 }
 
-/// Those after `outcomes`.  Fails if answers are missing.
+/// Sends the requests after `outcomes` and adds their outcomes.  Fails if answers are missing.
 Result<void> NetlinkExchange::transact_some(NetlinkBatch& requests, std::size_t last,
                                             std::vector<Result<void>>& outcomes) {
     const std::size_t begin = outcomes.size();

@@ -86,8 +86,8 @@ public:
     /// the next call.  Fails with ETIMEDOUT if the kernel stays silent until then.
     [[nodiscard]] virtual Result<std::span<const std::byte>> receive(Clock::time_point deadline) = 0;
 
-    /// Another socket in the place of this one, with the same port: nothing is left in it.  If
-    /// that fails there is none, until it succeeds.
+    /// Opens another socket in the place of this one, with the same port: nothing is left in it.
+    /// If that fails there is none, until it succeeds.
     [[nodiscard]] virtual Result<void> reopen() = 0;
 
 protected:
@@ -99,8 +99,8 @@ protected:
 /// The kernel of this network namespace, through libmnl.
 class MnlTransport final : public NetlinkTransport {
 public:
-    /// Of one of the kernel's families, NETLINK_ROUTE (0) or another; `groups` (RTMGRP_*) are
-    /// whose news it gets besides answers.  Fails if no such socket can be had.
+    /// Opens a socket of one of the kernel's families, NETLINK_ROUTE (0) or another, which also
+    /// hears the news of `groups` (RTMGRP_*).  Fails if no such socket can be had.
     [[nodiscard]] static Result<MnlTransport> open(int family = 0, std::uint32_t groups = 0);
 
     [[nodiscard]] std::uint32_t port_id() const override;
@@ -127,7 +127,7 @@ private:
     std::vector<std::byte> buffer_;  // from the heap: large, and aligned as messages need
 };
 
-/// For the answers of one exchange, together.
+/// All answers of one exchange together may take so long.
 inline constexpr std::chrono::seconds netlink_patience{2};
 
 class NetlinkExchange {

@@ -14,7 +14,7 @@ namespace headway {
 /// `address`: text of an IPv4 or IPv6 address.
 [[nodiscard]] Result<NetlinkMessage> encode_route_query(const std::string& address);
 
-/// Of a message that tells of a route; none: it tells of something else.
+/// Returns the attributes of a message that tells of a route; none: it tells of something else.
 [[nodiscard]] std::optional<AttributeTable<RTA_MAX>> route_attributes(const nlmsghdr* message);
 
 /// The name of the interface by which packets to the address leave; "": the kernel does not tell.

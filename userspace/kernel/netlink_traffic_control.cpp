@@ -32,7 +32,7 @@ constexpr std::uint16_t replace_flags = NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE
 constexpr std::uint32_t fq_limit_packets = 1 << 20;
 constexpr std::uint32_t fq_horizon_us = 3'600'000'000;
 
-/// What a request of traffic control is about.
+/// The object of a traffic control request.
 struct TcObject {
     TcHandle handle{};
     TcHandle parent{};  ///< 0 of a class that is changed: whichever it has
@@ -190,7 +190,7 @@ struct Encoder {
     }
 
     void operator()(const AddClassifier& change) {
-        // Without NLM_F_EXCL the same handle means: put this in its place.
+        // A request without NLM_F_EXCL puts this in the place of what has the same handle.
         const std::uint16_t flags = change.replaces ? NLM_F_ACK | NLM_F_CREATE : create_flags;
         nlmsghdr* header = put(RTM_NEWTFILTER, flags,
                                {{classifier_handle}, change.qdisc,

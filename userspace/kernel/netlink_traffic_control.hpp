@@ -9,7 +9,8 @@
 namespace headway {
 
 [[nodiscard]] NetlinkMessage encode_link_query(const std::string& device);
-/// Of all that RTM_GETQDISC, RTM_GETTCLASS or RTM_GETTFILTER asks for; filters, of that qdisc.
+/// Asks for all that RTM_GETQDISC, RTM_GETTCLASS or RTM_GETTFILTER dumps; for filters, of that
+/// qdisc.
 [[nodiscard]] NetlinkMessage encode_dump(std::uint16_t type, int ifindex, TcHandle qdisc = {});
 
 /// Readers of one message of a dump.  None: it is about something else
@@ -37,8 +38,8 @@ public:
                                                          ApplyMode mode) override;
 
     [[nodiscard]] int ifindex() const { return link_.ifindex; }
-    /// Of the device as it was found last: how many frames one packet may become, now and
-    /// by the device's own limit (ChangeSegmentsMax).
+    /// Returns how many frames one packet may become, now and by the device's own limit
+    /// (ChangeSegmentsMax), as the device was found last.
     [[nodiscard]] std::uint32_t segments_max() const { return link_.segments_max; }
     [[nodiscard]] std::uint32_t own_segments_max() const { return link_.own_segments_max; }
 

@@ -5,7 +5,7 @@
 
 namespace headway {
 
-/// What follows from a change that the kernel has made, or may have made (`is_sure` is false).
+/// Learns from a change that the kernel has made, or may have made (`is_sure` is false).
 struct KernelMirror::Learner {
     std::unordered_map<std::uint32_t, Known>& known;
     bool is_sure;
@@ -74,7 +74,7 @@ bool KernelMirror::is_all_news(const Change& change) const {
     return !std::holds_alternative<ChangeClassTable>(change) && !std::holds_alternative<AddClass>(change);
 }
 
-/// What of the change the kernel is not known to have; none: it has all of it.
+/// Returns the part of the change that the kernel is not known to have; none: it has all of it.
 std::optional<Change> KernelMirror::news_of(const Change& change) const {
     if (const auto* const asked = std::get_if<ChangeClassRate>(&change)) {
         if (has_rate(asked->classid, asked->rate)) return std::nullopt;
@@ -119,7 +119,7 @@ tl::expected<void, ApplyFailure> KernelMirror::apply(std::span<const Change> cha
     return tl::unexpected(ApplyFailure{std::move(done.error().error), std::move(applied)});
 }
 
-/// Of what fails, that which is not said to be in the kernel is in doubt.
+/// After a failure, every change that the failure does not name as made is in doubt.
 tl::expected<void, ApplyFailure> KernelMirror::ask(std::span<const Change> changes, ApplyMode mode) {
     if (changes.empty()) return {};
     auto done = kernel_.apply(changes, mode);
@@ -220,7 +220,7 @@ Result<void> Pacer::reconcile() {
     return {};
 }
 
-/// Where nobody can be told that it failed.
+/// Reconciles where nobody waits for the result; it keeps a failure for the next status.
 void Pacer::reconcile_or_retry() {
     if (const auto done = reconcile(); !done) untold_error_ = done.error();
 }

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds first_spacing = 20ms;
 constexpr std::chrono::nanoseconds longest_spacing = 1s;
-/// So long after somebody's last change it counts as a first one again.
+/// After so long without a change by somebody else, the next one counts as the first again.
 constexpr std::chrono::nanoseconds calm = 10s;
 
 }  // namespace
@@ -64,8 +64,8 @@ Result<void> Reconciler::attempt(KernelDiff& diff) {
     return {};
 }
 
-/// As much of it as the kernel takes: what one object is refused does not keep
-/// the others away.
+/// Makes as many of the changes as the kernel takes: a refusal of one object does not keep the
+/// others away.
 Result<void> Reconciler::make(const std::vector<Change>& changes) {
     if (changes.empty()) return {};
     const auto made = kernel_.apply(changes, ApplyMode::together);

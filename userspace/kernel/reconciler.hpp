@@ -19,7 +19,7 @@
 
 namespace headway {
 
-/// Who knows what should be in the kernel, and wants to know what is.
+/// The owner of the desired state; it is also told what was found.
 class DesiredState {
 public:
     virtual ~DesiredState() = default;
@@ -42,7 +42,7 @@ struct PassObserver {
     std::function<void()> ended = [] {};
 };
 
-/// What the last pass came to.
+/// The result of the last pass.
 struct ReconcileStatus {
     std::optional<Error> error;       ///< none: the kernel has what is desired
     std::vector<std::string> failed;  ///< "adding class 1:11": what the kernel refused
@@ -64,7 +64,7 @@ public:
 
     /// A pass, now.  What it found to do; status() tells how that went.
     KernelDiff run();
-    /// The same where the difference is that something else is desired now.
+    /// Runs a pass because the desired state has changed, not the kernel's.
     KernelDiff run_for_own_change();
 
     [[nodiscard]] const ReconcileStatus& status() const { return status_; }

@@ -77,13 +77,13 @@ struct ToLine {
             c.destination.to_string(), c.classid.to_string());
     }
 
-    // For a program without a file, and what no plan has, tc has no words: it skips this line.
+    // tc has no words for a program without a file, and for what no plan has: it skips this line.
     template <class Other>
     std::string operator()(const Other& change) const {
         return fmt::format("# dev {}: {}", device, change_to_text(change));
     }
 
-    // Only these two kinds have handles that tc takes as it shows them.
+    // tc takes only handles of these two kinds as it shows them.
     std::string operator()(const DeleteFilter& c) const {
         std::string line = fmt::format("filter del dev {} parent {} protocol {:#x} pref {}", device,
                                        c.qdisc.to_string(), c.protocol, c.preference);
@@ -93,7 +93,7 @@ struct ToLine {
         return line;
     }
 
-    // Without the parent: it is whichever the class has.
+    // The line names no parent, so the class keeps the one that it has.
     [[nodiscard]] std::string change_line(TcHandle classid) const {
         return fmt::format("class change dev {} classid {} gap", device, classid.to_string());
     }

@@ -11,13 +11,14 @@
 
 namespace headway {
 
-/// Of a connection, from its beginning.
+/// Counts of one connection, from its beginning.
 struct TcpInfoCounts {
     std::uint64_t segments = 0;         ///< with data, sent; retransmissions included
     std::uint64_t retransmissions = 0;  ///< segments
     std::optional<std::uint32_t> timeouts{};  ///< none: the kernel does not count them by socket
     std::uint32_t rtt_us = 0;                 ///< smoothed; 0: not measured yet
-    /// Those of what had arrived, as the receiver has said (DSACK): probes, and time-outs that came too early.
+    /// Retransmissions of what had arrived, as the receiver says (DSACK): probes, and early
+    /// time-outs.
     std::uint64_t needless_retransmissions = 0;
 
     /// Less when the receiver tells of one that it had already.
@@ -26,7 +27,7 @@ struct TcpInfoCounts {
     friend bool operator==(const TcpInfoCounts&, const TcpInfoCounts&) = default;
 };
 
-/// Of a tcp_info that may be shorter than this program's idea of it, or longer.
+/// Reads a tcp_info, which may be shorter or longer than the structure that this program knows.
 [[nodiscard]] TcpInfoCounts counts_in(std::span<const std::byte> info);
 
 struct TcpCounters {
@@ -39,7 +40,7 @@ struct TcpCounters {
                                                             std::string_view prefix,
                                                             std::string_view name);
 
-/// Of the network namespace that this process is in; none: the kernel does not say.
+/// Reads this process's network namespace; none: the kernel does not say.
 [[nodiscard]] std::optional<TcpCounters> read_tcp_counters();
 
 }  // namespace headway

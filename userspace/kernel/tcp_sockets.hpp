@@ -31,8 +31,9 @@ struct TcpFlow : TcpInfoCounts {
 /// One message of the answer; none: it tells nothing of a connection.
 [[nodiscard]] std::optional<TcpFlow> decode_tcp_flow(const nlmsghdr* message);
 
-/// Of this network namespace, both families.  `transport` is of NETLINK_SOCK_DIAG.  To others than
-/// these destinations there may be connections as well (encode_tcp_dump()).
+/// Reads the flows of this network namespace, of both families.  `transport` is of
+/// NETLINK_SOCK_DIAG.  The result may have connections to others than these destinations as well
+/// (encode_tcp_dump()).
 [[nodiscard]] Result<std::vector<TcpFlow>> read_tcp_flows(NetlinkTransport& transport,
                                                           std::span<const IpPrefix> destinations = {});
 

@@ -14,7 +14,7 @@ namespace headway {
 /// "" for a tested one, and otherwise "the module is tested with Linux ..., and this is Linux RELEASE".
 [[nodiscard]] std::string why_kernel_is_not_tested(std::string_view release);
 
-/// Of this machine.
+/// Returns the release of this machine's kernel.
 [[nodiscard]] std::string running_kernel();
 
 }  // namespace headway

@@ -60,8 +60,7 @@ using TableEntry = std::uint8_t;
 inline constexpr unsigned table_entries_max = 160;
 using RateTable = std::map<TableEntry, ClassRate>;
 
-/// What a class falls back to by itself when no change of it has come for so
-/// long (tc-gap(8)).
+/// A class falls back to this rate by itself when no change of it has come for so long (tc-gap(8)).
 struct ClassLease {
     BytesPerSecond fallback;
     std::chrono::nanoseconds expires{0};
@@ -69,7 +68,7 @@ struct ClassLease {
     friend bool operator==(const ClassLease&, const ClassLease&) = default;
 };
 
-/// With the timer as its back end.
+/// Adds a root qdisc whose back end is the timer.
 struct AddRootQdisc {
     TcHandle handle;
     bool replaces = false;  ///< whatever root is there, which stays where this one is refused
@@ -87,9 +86,8 @@ struct DeleteRootQdisc {
     TcHandle handle;
 };
 
-/// Without the module (phase/fq_traffic_control.hpp): an fq that holds each packet until its
-/// time and drops none, in the place of whatever root is there; and clsact, below whose
-/// egress the packets' times are set.
+/// Paces without the module (phase/fq_traffic_control.hpp): an fq that holds each packet until its
+/// time and drops none takes the place of any root, and clsact's egress sets the packets' times.
 struct AddFqQdisc {};
 struct DeleteFqQdisc {};
 struct AddClsact {};
@@ -131,7 +129,7 @@ struct RefreshClass {
     TcHandle classid;
 };
 
-/// With a rate of its own a class that has expired lives again.
+/// Renews a class; one that has expired gets its own rate again.
 struct ChangeClassLease {
     TcHandle classid;
     ClassLease lease;
@@ -185,16 +183,16 @@ using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQ
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
 
-/// Of the root fq that Headway makes: nobody else's.
+/// The handle of the root fq that Headway makes; nobody else uses it.
 inline constexpr TcHandle fq_root_handle = tc_handle(0x4857, 0);
-/// Where filters of packets that leave the device are, if it has clsact.
+/// Filters of packets that leave the device are here, if it has clsact.
 inline constexpr TcHandle egress_hook{0xfffffff3};
-/// Of all BPF classifiers that Headway adds.
+/// All BPF classifiers that Headway adds have this name and handle.
 inline constexpr const char* classifier_name = "headway_phase";
 inline constexpr std::uint32_t classifier_handle = 1;
 
-/// What a gap qdisc counts of itself.  What the driver was given and has given back is modulo
-/// 2^32, in frames without what only the wire adds.
+/// The counters of a gap qdisc.  Those of bytes that the driver was given and has given back are
+/// modulo 2^32, in frames without what only the wire adds.
 using GapCounters = tc_gap_qdisc_xstats;
 
 struct RootQdisc {
@@ -239,7 +237,7 @@ struct ApplyFailure {
     std::vector<std::size_t> applied;  ///< indices of the changes that are in the kernel
 };
 
-/// What becomes of changes, told one after the other.
+/// The outcomes of changes, told one after the other.
 class Outcomes {
 public:
     void add(std::size_t index, const Change& change, const Result<void>& outcome);
@@ -262,7 +260,7 @@ public:
 
     /// Looks for the device by its name, which may be another device's by now.
     [[nodiscard]] virtual Result<void> find_device() = 0;
-    /// None if the device has no queueing at all (noqueue).
+    /// Returns the root qdisc; none if the device has no queueing at all (noqueue).
     [[nodiscard]] virtual Result<std::optional<RootQdisc>> root_qdisc() = 0;
     /// Classes of gap qdiscs, by rising class id.
     [[nodiscard]] virtual Result<std::vector<ClassState>> classes() = 0;

@@ -124,7 +124,7 @@ Result<AgentJson> Agent::probe(const AgentJson& command) {
     return json_of(probed->outcome);
 }
 
-/// Without netlink, how frames leave is not told.
+/// An agent without netlink does not tell how frames leave.
 Result<AgentJson> Agent::tell_routes() {
     std::map<std::uint32_t, FrameRoute> seen = echo_->routes();
     seen.insert(answers_.begin(), answers_.end());

@@ -54,7 +54,7 @@ private:
     std::map<std::uint32_t, FrameRoute> answers_;  ///< the routes of those that came back, by who answered
 };
 
-/// Until `in` ends.  Fails if the agent could not begin; that has been told to `out`, too.
+/// Runs until `in` ends.  Fails if the agent could not begin; that has been told to `out`, too.
 [[nodiscard]] Result<void> run_agent(std::istream& in, std::ostream& out, std::uint16_t first_port);
 
 }  // namespace headway

@@ -53,7 +53,8 @@ std::string address_text(const sockaddr* address) {
     return text.data();
 }
 
-/// Of this node, each behind a blank; those of loopback last, for a job on this node alone.
+/// Lists this node's addresses, each behind a blank; those of loopback last, for a job on this node
+/// alone.
 std::string own_addresses() {
     ifaddrs* list = nullptr;
     if (::getifaddrs(&list) != 0) return "";
@@ -170,7 +171,7 @@ bool AgentCalls::hear(Caller& caller) {
     return false;
 }
 
-/// Who does not know the token is nobody.
+/// A caller that does not know the token is dropped.
 void AgentCalls::welcome(Caller& caller, std::string_view line) {
     const AgentJson greeting = parse_json<AgentJson>(line);
     (void)reading("a greeting", [&] {

@@ -31,7 +31,7 @@ class AgentCalls {
 public:
     [[nodiscard]] static Result<AgentCalls> open();
 
-    /// For call_variable.
+    /// The value of call_variable.
     [[nodiscard]] const std::string& where() const { return where_; }
 
     /// The agents of all nodes, as soon as all of the job's ranks have called; none if `launcher`,

@@ -75,7 +75,7 @@ struct AgentPeer {
 /// A line of it as an object: the answer, or the error it tells.
 [[nodiscard]] Result<AgentJson> read_answer(std::string_view line);
 
-/// What `read` makes of JSON that may be anything.
+/// Runs `read` over JSON that may be anything, and tells what is wrong with it.
 template <class Read>
 auto reading(std::string_view what, Read read) -> Result<decltype(read())> {
     try {

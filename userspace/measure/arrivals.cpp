@@ -19,7 +19,7 @@ struct Window {
     std::int64_t begin_ns = 0, end_ns = 0;
 };
 
-/// The same from the first frame of any flow in it to the last one.
+/// Narrows a window to the time from the first frame of any flow in it to the last one.
 Window from_frame_to_frame(std::span<const std::span<const Arrival>> flows, Window wanted) {
     Window window{wanted.end_ns, wanted.begin_ns};
     for (const auto& arrivals : flows) {

@@ -20,10 +20,10 @@ struct ArrivalSummary {
     double bytes_per_s = 0;
 };
 
-/// Of the flows of a bulk to one receiver, each in the order of arrival.  All rates are of
-/// the middle half of the time in which all flows were running, so that they add up to what
-/// the receiver's link carried then; a flow of which nothing arrived then has the rate of
-/// all its time.  0: fewer than three frames arrived.
+/// Summarises the flows of a bulk to one receiver, each in the order of arrival.  All rates are of
+/// the middle half of the time in which all flows were running, so that they add up to what the
+/// receiver's link carried then; a flow of which nothing arrived then has the rate of all its time.
+/// A rate of 0 means that fewer than three frames arrived.
 [[nodiscard]] std::vector<ArrivalSummary> summarise(std::span<const std::span<const Arrival>> flows);
 
 }  // namespace headway

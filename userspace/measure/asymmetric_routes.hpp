@@ -15,12 +15,13 @@
 
 namespace headway {
 
-/// What is wrong if more routers are passed one way than the other, or nothing; of the first such pair, and how many
-/// others there are.  `names` are the hosts'.
+/// Tells of the first pair whose frames pass more routers one way than the other, and how many such
+/// pairs there are besides; none: no pair is like that.  `names` are the hosts'.
 [[nodiscard]] std::optional<std::string> routes_that_differ(std::span<const SeenRoute> routes,
                                                             const std::vector<std::string>& names);
 
-/// Of each host that some frames enter by another interface than that by which those to their sender leave: a sentence.
+/// Writes a sentence for each host that some frames enter by another interface than the one by
+/// which frames to their sender leave.
 [[nodiscard]] std::vector<std::string> interfaces_that_differ(std::span<const SeenRoute> routes,
                                                               const std::vector<std::string>& names);
 

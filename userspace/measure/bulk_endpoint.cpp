@@ -28,7 +28,7 @@ constexpr std::size_t control_bytes = 256;
 constexpr std::uint32_t ethernet_header_bytes = 14;
 constexpr int send_patience_ms = 2000;  // an interface that takes nothing that long is down
 constexpr std::chrono::milliseconds answer_patience{500};
-// What a host remembers of one bulk at most: 64 MB.
+// A host remembers so many arrivals of one bulk at most: 64 MB.
 constexpr std::size_t arrivals_max = 4'000'000;
 
 struct Datagram {
@@ -119,7 +119,7 @@ std::uint32_t ip_udp_bytes(const SocketAddress& from) {
     return IN6_IS_ADDR_V4MAPPED(&address.sin6_addr) ? 28 : 48;
 }
 
-/// What is sent from the address that was asked.
+/// Answers leave from the address that was asked.
 class AnswerMessage {
 public:
     AnswerMessage(const Datagram& question, std::span<std::byte> bytes) : from_(question.from), part_{bytes.data(), bytes.size()} {
@@ -419,7 +419,7 @@ private:
         return {};
     }
 
-    /// Until then, or until so many answers are there.
+    /// Waits until then, or until so many answers are there.
     void wait(SteadyTime::time_point until, std::uint32_t wanted) {
         while (answered() < wanted) {
             const auto left = std::chrono::ceil<std::chrono::microseconds>(until - SteadyTime::now());

@@ -50,7 +50,7 @@ protected:
     [[nodiscard]] const FileDescriptor& socket() const { return socket_.fd; }
 
 private:
-    /// Until no more datagrams wait.
+    /// Receives until no more datagrams wait.
     virtual void receive() = 0;
     void run();
 
@@ -66,9 +66,9 @@ public:
     ArrivalSink(BoundSocket socket, FileDescriptor stop);
     ~ArrivalSink() override { stop(); }
 
-    /// Whose frames to count from now on.
+    /// Counts the frames with this token from now on.
     void listen_for(std::uint64_t token);
-    /// What has arrived of that bulk; it is forgotten here.
+    /// Takes what has arrived of that bulk, and forgets it here.
     [[nodiscard]] BulkArrivals take(std::uint32_t run);
 
 private:
@@ -127,7 +127,7 @@ struct ProbedHost {
     std::optional<FrameRoute> route;  ///< of its last answer
 };
 
-/// Without an interval, a frame is sent when the one before has come back.
+/// Sends a frame when the one before has come back, unless there is an interval.
 [[nodiscard]] Result<ProbedHost> probe_round_trips(const BulkSender& sender, const SocketAddress& destination,
                                                    const Probe& probe);
 

@@ -21,8 +21,8 @@ struct Mean {
 };
 
 [[nodiscard]] Mean mean_of(std::span<const double> samples);
-/// Of the samples within one and a half times the distance of the quartiles from these: one
-/// that was disturbed is not averaged in.
+/// Averages the samples within one and a half times the distance of the quartiles from these: one
+/// that was disturbed does not count.
 [[nodiscard]] Mean undisturbed_mean(std::span<const double> samples);
 
 }  // namespace headway

@@ -58,7 +58,7 @@ private:
         branches_[best_a] = std::move(joined);
     }
 
-    /// As a part of its own, or if its switch is no other than `into`'s its parts.
+    /// Takes the branch as a part of its own, or its parts if its switch is no other than `into`'s.
     void take(Branch& into, Branch part) const {
         into.hosts.insert(into.hosts.end(), part.hosts.begin(), part.hosts.end());
         if (part.parts.empty() || part.depth_s - into.depth_s >= resolution_s_) {

@@ -44,8 +44,8 @@ private:
     std::vector<double> times_;
 };
 
-/// Of two hosts or more.  Links between switches that take less than `resolution_s` are
-/// taken for noise.
+/// Makes the tree of two hosts or more.  It takes links between switches for noise if their delay
+/// is less than `resolution_s`.
 [[nodiscard]] HostTree tree_of_delays(const PairTimes& times, double resolution_s);
 
 /// The length of the link of every node, in seconds, that fit the times best (least squares);

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::size_t parent(std::size_t node) const { return parent_[node]; }
     [[nodiscard]] std::vector<std::size_t> children(std::size_t node) const;
     [[nodiscard]] std::vector<std::size_t> hosts_below(std::size_t node) const;
-    /// Those directly at a switch.
+    /// The hosts directly at a switch.
     [[nodiscard]] std::vector<std::size_t> hosts_at(std::size_t node) const;
     /// Switches but the root: the nodes whose links join switches.
     [[nodiscard]] std::vector<std::size_t> trunks() const;
@@ -48,7 +48,8 @@ public:
     void remove_switch(std::size_t node);
     /// Turns links round: the same tree, seen from another switch.
     void make_root(std::size_t node);
-    /// Where the farthest host is nearest; of equals a switch without hosts of its own.
+    /// Makes the switch the root whose farthest host is nearest; of equals one without hosts of its
+    /// own.
     void make_central_root();
 
 private:

@@ -7,9 +7,9 @@
 namespace headway {
 namespace {
 
-// Of the pairs between two groups, how many may be slowed down before they are two.
+// Two groups are merged only if fewer of the pairs between them than this are slowed down.
 constexpr double apart_share = 0.5;
-// Of all flows, how many are slowed down if it is the hosts' fault.
+// The hosts are the cause if so many of all flows are slowed down.
 constexpr double slow_hosts_share = 0.9;
 
 struct PairCount {

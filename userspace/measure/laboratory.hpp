@@ -49,7 +49,7 @@ struct Bulk {
     std::chrono::nanoseconds duration{};  ///< of the flows
 };
 
-/// Of a flow.  Bytes are those of the wire; see model/wire.hpp.
+/// The result of a flow.  Bytes are those of the wire; see model/wire.hpp.
 struct FlowOutcome {
     std::uint64_t sent_frames = 0;
     std::uint64_t sent_wire_bytes = 0;
@@ -97,14 +97,14 @@ struct HostProgram {
     std::size_t untimed_steps = 0;
 };
 
-/// What one host sends to another in a round, the other has to receive.
+/// The programs of all hosts: each host receives in a round what the others send to it.
 struct Rounds {
     std::vector<HostProgram> programs;
     std::uint32_t count = 1;
     bool tells_receipts = false;  ///< ProgramOutcome::received_s is wanted
 };
 
-/// Of one host's program.
+/// The result of one host's program.
 struct ProgramOutcome {
     std::vector<double> round_s;
     /// By round, if wanted: when the host had received each transfer of the last step, from the
@@ -133,7 +133,7 @@ public:
     [[nodiscard]] virtual Result<std::vector<ProgramOutcome>> run(const Rounds& rounds) = 0;
     /// Rounds that follow have new connections, which have lost nothing yet.
     virtual void connect_anew() = 0;
-    /// Of the probes so far, there and back.
+    /// Returns the routes of the probes so far, there and back.
     [[nodiscard]] virtual Result<std::vector<SeenRoute>> routes() = 0;
     /// By how much hosts begin an experiment earlier or later than others at most.
     [[nodiscard]] virtual std::chrono::nanoseconds start_skew() const = 0;

@@ -9,12 +9,12 @@
 namespace headway {
 namespace {
 
-// What a flow may lack of its hosts' best without having met another's frames.
+// A flow that has met another's frames gets less than this part of its hosts' best.
 constexpr double slowed_share = 0.96;
-// What a full link may lack of the most it carried, from one bulk to the next.
+// A full link carries at least this part of the most it carried, from one bulk to the next.
 constexpr double full_share = 0.97;
 
-/// Of each host, the most that it has sent and received.
+/// The most that each host has sent and received.
 struct HostBest {
     std::map<std::size_t, double> sent, received;
 };

@@ -19,11 +19,11 @@
 namespace headway {
 
 struct LinkCapacity {
-    /// Of wire bytes.  The mean of the bulks that filled it, or the most it has carried.
+    /// Wire bytes: the mean of the bulks that filled the link, or the most that it has carried.
     double bytes_per_s = 0;
     double half_width_bytes_per_s = 0;  ///< of the interval of 95 % confidence; infinite of one bulk
     bool is_exact = false;   ///< else: at least that much
-    /// Nobody can tell which of these was full: all of them have carried their most together.
+    /// All of these have carried their most together, so nobody can tell which of them was full.
     bool is_shared_guess = false;
 };
 
@@ -34,7 +34,7 @@ struct ObservedBulk {
 
 using LinkCapacities = std::map<DirectedLink, LinkCapacity>;
 
-/// Of every link that a flow has crossed.
+/// Finds the capacity of every link that a flow has crossed.
 [[nodiscard]] LinkCapacities link_capacities(const HostTree& tree, std::span<const ObservedBulk> observed);
 
 /// Flows of a bulk that got less than the hosts at their ends have done otherwise.

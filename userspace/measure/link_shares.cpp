@@ -19,7 +19,8 @@ std::vector<std::size_t> flow_counts(std::size_t all) {
     return counts;
 }
 
-/// Of each flow, by the times that one host has seen messages or their answers come; in the mean.
+/// Returns each flow's mean rate, by the times at which one host has seen messages or their answers
+/// come.
 std::vector<double> rates_seen_by(const ProgramOutcome& outcome, std::size_t flows) {
     std::vector<double> rates(flows, 0);
     for (std::size_t round = 1; round < outcome.received_s.size(); ++round) {

@@ -42,8 +42,8 @@ struct MeasuredShares {
     std::optional<FlowsBothWays> both_ways;  ///< none: that takes four hosts
 };
 
-/// Of the first host and of every trunk, with 1, 2, 4 .. flows.  `advance` is called after each
-/// experiment.
+/// Measures how the link of the first host and every trunk are shared by 1, 2, 4 .. flows. It calls
+/// `advance` after each experiment.
 [[nodiscard]] Result<MeasuredShares> measure_shares(Laboratory& laboratory, const MeasuredNetwork& network,
                                                     const std::function<void()>& advance);
 

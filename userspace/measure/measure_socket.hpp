@@ -32,7 +32,7 @@ inline constexpr int frames_hop_limit = 64;
 /// the interface that it came to.
 void tell_routes(int fd, int family);
 
-/// Of CLOCK_REALTIME, which is what the kernel's times of arrival are of.
+/// Now, in CLOCK_REALTIME, the clock of the kernel's receive timestamps.
 [[nodiscard]] std::int64_t arrival_clock_ns();
 
 }  // namespace headway

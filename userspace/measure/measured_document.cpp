@@ -224,7 +224,7 @@ OrderedJson sharing_json(const std::vector<MeasuredSharing>& sharing, const std:
     return list;
 }
 
-/// As headway fit writes them, and headway predict reads them.
+/// Writes the models as headway fit writes them and headway predict reads them.
 OrderedJson models_json(const MeasuredMessages& messages) {
     OrderedJson models = OrderedJson::array();
     const auto finite = [](double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(); };

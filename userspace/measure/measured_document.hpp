@@ -53,14 +53,14 @@ struct MeasureCircumstances {
     double start_skew_s = 0;
 };
 
-/// What a document tells of a network, for comparisons.
+/// A network as a document tells of it, for comparisons.
 struct MeasuredRecord {
     std::vector<std::string> hosts;
     ComparedNetwork links;
     double resolution_s = 0;
 };
 
-/// Of what measured_json() makes.  Errors name the file.
+/// Reads what measured_json() writes.  Errors name the file.
 [[nodiscard]] Result<MeasuredRecord> read_measured(std::string_view text, std::string_view file);
 
 /// `messages` may be missing.
@@ -69,7 +69,7 @@ struct MeasuredRecord {
                                                    const MeasureCircumstances& circumstances,
                                                    const std::vector<std::string>& differences);
 
-/// The same for people, without the round trips.
+/// Writes the document for people, without the round trips.
 [[nodiscard]] std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages* messages,
                                         const MeasureCircumstances& circumstances,
                                         const std::vector<std::string>& differences);

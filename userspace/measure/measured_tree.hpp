@@ -17,7 +17,7 @@ namespace headway {
                                                   const std::vector<std::string>& names,
                                                   const std::vector<std::string>& addresses);
 
-/// Of every switch of the tree, by node; of what its hosts' names have in common.
+/// Names every switch of the tree, by node, after what its hosts' names have in common.
 [[nodiscard]] std::vector<std::string> switch_names(const HostTree& tree, const std::vector<std::string>& hosts);
 
 }  // namespace headway

@@ -224,8 +224,8 @@ private:
 
     // ------------------------------------------------------------------ C_i, t_i
 
-    /// What the path alone takes of a message: the trunks' delays, and its bytes at the rate
-    /// of its narrowest link.
+    /// Returns what the path alone takes of a message's time: the trunks' delays, and its bytes at
+    /// the rate of its narrowest link.
     [[nodiscard]] TransmissionCost path_cost(const Flow& flow) const {
         TransmissionCost cost;
         double narrowest = 0;
@@ -339,7 +339,7 @@ private:
         return {};
     }
 
-    /// Where hosts have too few divisors, a grid of more dimensions is one of fewer.
+    /// If the number of hosts cannot be factored into so many dimensions, use a grid with fewer.
     Result<void> measure_neighbours() {
         constexpr std::size_t dimensions_max = 3;
         for (std::size_t dimensions = 1; dimensions <= dimensions_max; ++dimensions) {
@@ -352,8 +352,8 @@ private:
         return {};
     }
 
-    /// Of fewer hosts than there are, those that are far apart in --hosts: on all switches.  Plans take
-    /// them to be these (planner_measured.cpp).
+    /// Chooses fewer hosts than there are, far apart in --hosts, so that all switches have some.
+    /// Plans take these to be the ones measured (planner_measured.cpp).
     [[nodiscard]] std::size_t chosen(std::size_t rank, std::size_t hosts) const { return rank * names_.size() / hosts; }
 
     Result<void> measure_gathers() {

@@ -41,7 +41,7 @@ struct SizedTime {
     Mean time_s;  ///< of rounds that are on no level; 0: all are
     std::vector<double> rounds_s;
     std::uint64_t retransmissions = 0;
-    /// Of exchanges and gathers, beyond the usual time; none: they never escalated.
+    /// The levels of exchanges and gathers, beyond the usual time; none: they never escalated.
     std::vector<EscalationLevel> levels{};
     double median_s = 0;  ///< of these, of rounds that are on no level
 };
@@ -53,8 +53,8 @@ struct PairMessages {
     double latency_s = 0;                ///< L
     std::vector<GapPoint> gap;           ///< g(m)
     TransmissionCost cost;               ///< alpha and beta, of one message one way
-    /// What a direction gets of a large message, alone and while another one of its size
-    /// goes the other way; bytes of payload.
+    /// The rate of a large message one way, alone and while another one of its size goes the other
+    /// way; bytes of payload.
     double one_way_bytes_per_s = 0, both_ways_bytes_per_s = 0;
 };
 
@@ -109,14 +109,16 @@ struct MeasuredMessages {
                                                 const std::vector<std::string>& names,
                                                 const MeasureProgress& progress);
 
-/// None, and a remark of why: heights were not measured, or not what a message takes.
+/// Fits PlogPT.  Without heights, or without the messages' times, there is no fit, and a remark
+/// says why.
 [[nodiscard]] std::optional<MeasuredPlogpt> plogpt_of(const std::vector<MeasuredHeight>& heights,
                                                       const std::vector<PairMessages>& pairs,
                                                       std::vector<std::string>& remarks);
 
-/// Makes levels of rounds that took `least_jump_s` longer or more than the shortest, times within 10 % of
-/// each other one level, and the time the mean of all others, with their median.  If even the shortest took
-/// `all_wait_from_s`, all are on levels: the time and the median are 0.
+/// Groups slow rounds (at least `least_jump_s` above the fastest) into levels whose times are
+/// within 10 % of each other; the reported time is the mean of the other rounds, with their median.
+/// If even the fastest took `all_wait_from_s`, all rounds are on levels: the time and the median
+/// are 0.
 void tell_escalations(SizedTime& time, double least_jump_s, double all_wait_from_s);
 
 /// alpha and beta of times one way, by least squares of relative errors.

@@ -15,7 +15,7 @@ constexpr double rate_share = 0.05;
 constexpr double delay_share = 0.1;
 constexpr double buffer_share = 0.15;
 constexpr double frame_bytes = 1514;
-// Beside its queue, a port holds the frame that it sends and the one that is next.
+// A port holds, beside its queue, the frame that it sends and the one that is next.
 constexpr double ring_frames = 2;
 
 HostSide other_side(const HostSide& side, std::size_t hosts) {
@@ -46,7 +46,7 @@ std::set<HostSide> sides_of(const ComparedNetwork& links) {
     return sides;
 }
 
-/// Of links that join switches.
+/// Returns the sides of links that join switches.
 std::set<HostSide> trunk_sides(const ComparedNetwork& links, std::size_t hosts) {
     auto sides = sides_of(links);
     std::erase_if(sides, [&](const HostSide& side) { return side.size() == 1 || side.size() + 1 == hosts; });

@@ -27,7 +27,7 @@ struct LinkSide {
     double buffer_error_bytes = 0;
 };
 
-/// As seen from `HostSide`.
+/// The link as seen from `HostSide`.
 struct ComparedLink {
     LinkSide out, in;
     double delay_s = 0;
@@ -35,7 +35,7 @@ struct ComparedLink {
 
 using ComparedNetwork = std::map<HostSide, ComparedLink>;
 
-/// Of the measured hosts only; fails for one that is not in the tree.
+/// Returns the links between the measured hosts only; fails for a host that is not in the tree.
 [[nodiscard]] Result<ComparedNetwork> links_of(const NetworkTree& tree, const std::vector<std::string>& hosts);
 [[nodiscard]] ComparedNetwork links_of(const MeasuredNetwork& network);
 
@@ -43,8 +43,8 @@ using ComparedNetwork = std::map<HostSide, ComparedLink>;
 /// hosts alike become one; one with no host or all of them on a side is none.
 void add_link(ComparedNetwork& links, HostSide below, std::size_t hosts, ComparedLink link);
 
-/// What a network is compared with: a description that may be wrong, or an earlier
-/// measurement, since which it may have changed.
+/// The other network of a comparison: a description that may be wrong, or an earlier measurement,
+/// since which the network may have changed.
 enum class SaidBy { description, earlier_measurement };
 
 /// Sentences, each about one thing that a description has wrong; none: it is right.  A rate

@@ -21,7 +21,7 @@ constexpr std::uint32_t probes_per_look = 16;
 constexpr milliseconds first_duration{5};
 // Frames of a bulk, so that one more or less is no matter.
 constexpr double frames_per_bulk = 600;
-// What hosts that begin at different times may spoil of a bulk, at either end.
+// Hosts that begin at different times may spoil this part of a bulk, at either end.
 constexpr int skews_per_bulk = 8;
 constexpr milliseconds duration_longest{400};
 constexpr int bulks_alone = 5;
@@ -148,7 +148,7 @@ Result<void> NetworkMeasurement::look_at_round_trips() {
     return {};
 }
 
-/// What follows takes half a round trip for the time of one way.
+/// The measurements that follow take half a round trip for the time of one way.
 Result<void> NetworkMeasurement::check_routes() {
     const auto routes = laboratory_.routes();
     if (!routes) return tl::unexpected(routes.error());
@@ -487,7 +487,7 @@ Result<void> NetworkMeasurement::measure_sharing(std::size_t node) {
 
 // ------------------------------------------------------------------------- heights
 
-/// What all flows get together, in the mean.
+/// Returns what all flows get together, as the mean of some bursts.
 Result<double> NetworkMeasurement::rate_of_burst(const std::vector<Flow>& flows) {
     double sum = 0;
     for (int i = 0; i < burst_repeats; ++i) {

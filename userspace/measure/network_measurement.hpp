@@ -16,13 +16,13 @@
 
 namespace headway {
 
-/// What is being done, and how much of all that is to do has been done (0 .. 1).
+/// Tells what is being done, and how much of all work has been done (0 .. 1).
 using MeasureProgress = std::function<void(const std::string& what, double done)>;
 
 struct MeasuredBuffer {
     double bytes = 0;        ///< of frames, without what the wire adds
     double error_bytes = 0;  ///< half the width of the interval it lies in
-    /// Nothing was lost: it is at least that large.
+    /// The buffer is at least that large, for nothing was lost.
     bool is_lower_bound = false;
 };
 
@@ -32,7 +32,7 @@ struct MeasuredSharing {
     std::size_t port = 0, other_port = 0;  ///< hosts
     MeasuredBuffer alone, together;
 
-    /// None: the intervals in which both lie do not tell.
+    /// Says whether it is shared; none: the intervals in which both lie do not tell.
     [[nodiscard]] std::optional<bool> is_shared() const;
 };
 
@@ -59,7 +59,7 @@ struct MeasuredNetwork {
     std::map<DirectedLink, MeasuredBuffer> buffers;
     std::vector<MeasuredSharing> sharing;  ///< of each switch with hosts enough
     std::vector<MeasuredHeight> heights;  ///< from 1 on; none: the tree is not PlogPT's
-    /// What could not be found, and why, and what the reader should know of the network.
+    /// Says what could not be found, and why, and what the reader should know of the network.
     std::vector<std::string> remarks;
 };
 
@@ -92,7 +92,8 @@ private:
     /// nothing if they cannot.
     [[nodiscard]] std::vector<Flow> filling_only(DirectedLink link, const std::vector<Flow>& flows, Flow probed) const;
     Result<void> measure_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
-    /// What waits in front of the link while the flows, which overload it, are on their way.
+    /// Measures what waits in front of the link while the flows, which overload it, are on their
+    /// way.
     Result<MeasuredBuffer> fill_buffer(DirectedLink link, const std::vector<Flow>& flows, Flow probed);
     Result<void> measure_sharing(std::size_t node);
     Result<void> measure_trunk_buffer(std::size_t trunk, bool is_up);

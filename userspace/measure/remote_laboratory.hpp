@@ -41,7 +41,7 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<RemoteLaboratory>> open(std::vector<MeasuredHost> hosts,
                                                                         LaboratoryOptions options);
 
-    /// The same of agents that have been started, one for each host.
+    /// Makes a laboratory over agents that have been started, one for each host.
     [[nodiscard]] static Result<std::unique_ptr<RemoteLaboratory>> over(
         std::vector<MeasuredHost> hosts, std::vector<AgentProcess> agents, LaboratoryOptions options);
 
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::chrono::nanoseconds start_skew() const override { return start_skew_; }
 
     [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
-    /// What hosts call themselves, by number.
+    /// The names that hosts call themselves, by number.
     [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
 
 private:

@@ -59,7 +59,7 @@ struct Work {
     std::size_t place = 0;  ///< in the step's list
 };
 
-/// What can be done now; fails if the other end is gone.
+/// Moves all bytes that can be moved now; fails if the other end is gone.
 template <class Move, class Done>
 Result<void> advance(std::vector<Work>& works, const char* what, Move move, Done done) {
     for (Work& work : works) {

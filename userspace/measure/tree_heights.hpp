@@ -25,8 +25,8 @@ namespace headway {
 /// The burst of height h, from 1 on, one way.
 [[nodiscard]] std::vector<Flow> burst_of_height(const std::vector<std::size_t>& leaf_order, unsigned h);
 
-/// Where a burst's frames may wait: the two links at the top of the flow's path, without the
-/// sender's own, which is not the network's.
+/// Returns the links where a burst's frames may wait: the two at the top of the flow's path,
+/// without the sender's own, which is not the network's.
 [[nodiscard]] std::vector<DirectedLink> top_links(const HostTree& tree, const Flow& flow);
 
 }  // namespace headway

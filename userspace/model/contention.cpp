@@ -6,7 +6,7 @@
 namespace headway {
 namespace {
 
-/// What one process sends, or receives.
+/// The messages that one process sends, or receives.
 struct Load {
     double messages = 0;
     double bytes = 0;

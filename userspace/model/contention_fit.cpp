@@ -178,7 +178,7 @@ bool is_significant(const ContentionFit& without, const ContentionFit& with, boo
     return without.weighted_squares - with.weighted_squares > errors_min * errors_min * variance;
 }
 
-/// By number of processes.
+/// Averages the errors, in per cent, for each number of processes.
 std::map<std::uint64_t, double> mean_errors_percent(const ContentionSignature& signature,
                                                     const TransmissionCost& cost,
                                                     std::span<const ScalingSample> samples) {

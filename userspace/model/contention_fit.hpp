@@ -54,8 +54,8 @@ struct AllToAllSample {
     double time_s = 0;
 };
 
-/// What is known of the measurements' errors: nothing (OLS), the variance of
-/// each, or the covariance of all.  Of the times, s^2.
+/// The known errors of the measurements: none (OLS), the variance of each, or the covariance of
+/// all.  They are of the times, in s^2.
 using TimeCovariance =
     std::variant<std::monostate, std::vector<double>, std::vector<std::vector<double>>>;
 

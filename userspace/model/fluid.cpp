@@ -37,7 +37,7 @@ double run_time_s(const FluidNetwork& network) {
     return now_s;
 }
 
-/// What arrives at a link: at that rate, until that moment.
+/// Traffic arrives at a link at that rate, until that moment.
 struct Arrival {
     double bps = 0;
     double until_s = 0;
@@ -103,8 +103,8 @@ std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network)
     return arrivals;
 }
 
-/// Of each link; none where some class has no cap: what is lost then is an overload.  What has piled
-/// up leaves less of the buffer.
+/// Returns each link's loss; 0 where some class has no cap, since its loss is an overload's.  Bytes
+/// that have piled up leave less of the buffer.
 std::vector<double> frame_loss_at_links(const FluidNetwork& network, const std::vector<double>& peak_bytes) {
     struct Crossing {
         double bps = 0;

@@ -113,7 +113,7 @@ struct FluidResult {
     [[nodiscard]] double worst_s(double rto_s) const { return time_s + timeouts * rto_s; }
 };
 
-/// That a frame of one of so many hosts, which send evenly, finds the buffer full.
+/// The probability that a frame of one of so many hosts, which send evenly, finds the buffer full.
 [[nodiscard]] double frame_loss_probability(double senders, double load, double buffer_frames);
 
 /// Rate of a flow of each group while all groups send.

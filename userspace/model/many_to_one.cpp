@@ -12,7 +12,7 @@ double arrival_s(const DelayedPath& path, double message_bytes) {
     return path.host.of(message_bytes) + message_bytes / path.rate_bytes_per_s;
 }
 
-/// Of a path that nobody waits on.
+/// A message whose path nobody waits on.
 struct Message {
     double arrival_s;
     double service_s;

@@ -110,7 +110,7 @@ enum class ReceiverIdle { ignored, counted };
                                                 double message_bytes,
                                                 const ManyToOneRegions& regions, ReceiverIdle idle);
 
-/// The same from every host but `root`.
+/// The time of a gather: a message from every host but `root`.
 [[nodiscard]] Result<ManyToOneTime> gather(std::span<const DelayedPath> hosts, std::size_t root,
                                            double message_bytes, const ManyToOneRegions& regions,
                                            ReceiverIdle idle);

@@ -99,7 +99,7 @@ std::vector<MatbShare> crossed_links(const MatbTree& tree, const PerLink<std::ui
     return list;
 }
 
-/// Of an all-to-all of all hosts.
+/// Counts the senders over each link in an all-to-all of all hosts.
 PerLink<std::uint32_t> alltoall_senders(const MatbTree& tree) {
     PerLink<std::uint32_t> senders(tree.size(), 0);
     std::vector<std::uint32_t> hosts_below(tree.size(), 0);

@@ -133,8 +133,8 @@ struct MatbCluster {
     double uplink_bps = 0;  ///< of the cluster's trunk, in each direction
 };
 
-/// The same for clusters around one switch, trunks only: MATB of each cluster's
-/// hosts.  Over the trunk of c go n_c senders upwards, all others downwards.
+/// Computes MATB of each cluster's hosts for clusters around one switch, by their trunks only. Over
+/// the trunk of c go n_c senders upwards, all others downwards.
 [[nodiscard]] std::vector<double> matb_alltoall_clusters(std::span<const MatbCluster> clusters);
 
 }  // namespace headway

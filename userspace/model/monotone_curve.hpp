@@ -23,7 +23,7 @@ public:
     };
 
     MonotoneCurve() = default;
-    /// Of observations in any order; several at the same place count by their mean.
+    /// Takes observations in any order; several at the same place count by their mean.
     explicit MonotoneCurve(std::vector<Point> observations);
 
     /// Below all observations that of the least one; none: beyond all of them.

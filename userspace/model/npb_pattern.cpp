@@ -18,7 +18,7 @@ std::uint32_t whole_root(std::uint32_t square) {
     return root;
 }
 
-/// Of a power of two.
+/// Returns the binary logarithm of a power of two.
 unsigned log2_of(std::uint32_t power) { return static_cast<unsigned>(std::countr_zero(power)); }
 
 std::uint32_t grid_rows(std::uint32_t ranks) { return 1U << log2_of(ranks) / 2; }

@@ -48,7 +48,7 @@ namespace headway {
     return paper_interval_s(rate_bps, static_cast<double>(wire_bytes(frame_bytes)));
 }
 
-/// What programs ask with the paper's attributes: *rate / n, n at least 1.
+/// Programs ask for this with the paper's attributes: *rate / n, n at least 1.
 [[nodiscard]] constexpr std::uint64_t matb_attribute_kbytes(std::uint64_t maxrate_kbytes,
                                                             std::uint64_t divisor) {
     return maxrate_kbytes / divisor;

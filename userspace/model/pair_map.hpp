@@ -55,7 +55,7 @@ private:
         return key * 0x9E3779B97F4A7C15U >> (64 - std::countr_zero(slots_.size()));
     }
 
-    /// Where the key is, or would be put.
+    /// Returns the place where the key is, or would be put.
     [[nodiscard]] std::size_t slot_of(std::uint64_t key) const {
         std::size_t at = home_of(key);
         while (slots_[at].value != absent && slots_[at].key != key) at = next(at);

@@ -48,7 +48,7 @@ public:
 private:
     PairingLink& link(std::uint32_t id) { return nodes_[id].heap_link; }
 
-    /// Of two least nodes without siblings; either may be none.
+    /// Merges two least nodes without siblings; either may be none.
     std::uint32_t merge(std::uint32_t a, std::uint32_t b) {
         if (a == no_node) return b;
         if (b == no_node) return a;

@@ -48,7 +48,7 @@ public:
     /// Points in any order; at least one, no size twice, nothing negative.
     [[nodiscard]] static Result<GapTable> make(std::vector<GapPoint> points);
 
-    /// Never negative, even where a falling last slope would be.
+    /// The result is never negative, even where a falling last slope would be.
     [[nodiscard]] double operator()(double message_bytes) const;
 
 private:

@@ -166,8 +166,8 @@ std::optional<double> PlogptJudge::judge_in_turn(double next) {
     return back;
 }
 
-/// Of all open sends that end with the oldest: whether they are delayed.  None:
-/// that is not yet known of one of them.
+/// Says of all open sends that end with the oldest whether they are delayed.  None: that is not yet
+/// known of one of them.
 std::optional<std::vector<bool>> PlogptJudge::judge_tie(double next) const {
     const double end = state_.open.front().end;
     std::vector<bool> delayed;
@@ -179,7 +179,7 @@ std::optional<std::vector<bool>> PlogptJudge::judge_tie(double next) const {
     return delayed;
 }
 
-/// Those that end at one time against the future in which none of them is delayed.
+/// Judges sends that end at one time against the future in which none of them is delayed.
 std::optional<double> PlogptJudge::judge_together(double next) {
     for (; !state_.open.empty(); skip_judged()) {
         const double end = state_.open.front().end;

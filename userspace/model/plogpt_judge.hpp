@@ -32,7 +32,7 @@ public:
         PlogptMessage ends_of;
     };
 
-    /// What goes back in time with the simulation; verdicts stand.
+    /// The part that goes back in time with the simulation; verdicts stand.
     struct State {
         std::deque<OpenSend> open;               ///< by end, then order
         std::vector<std::uint32_t> last_start;  ///< message, by destination

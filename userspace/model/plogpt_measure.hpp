@@ -52,7 +52,7 @@ struct PlogpParameters {
 
 enum class BurstDirection { one_way, both_ways };
 
-/// What is measured at one height.
+/// The measurements at one height.
 struct HeightMeasurement {
     std::vector<double> pair_bandwidths_bytes_per_s;  ///< of the 2^(h-1) pairs of one direction
     double idle_latency_s = 0;

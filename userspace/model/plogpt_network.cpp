@@ -344,8 +344,8 @@ void PlogptNetwork::change_over(BundleId id, double now) {
     requeue(id);
 }
 
-/// Of the edge's clock, which is set back if nobody needs it: small readings
-/// are exact ones.
+/// Reads the edge's clock, which it sets back first if nobody needs it: small readings are exact
+/// ones.
 double PlogptNetwork::started_reading(EdgeId id, double now) {
     Clock& clock = clocks_[id];
     if (clock.first_to_end == none) {

@@ -113,14 +113,14 @@ private:
         bool is_touched = false;
     };
 
-    /// What is needed only of edges on which bundles hang.
+    /// Edges on which bundles hang need a clock; other edges do not.
     struct Clock {
         double moved = 0;  ///< reading, bytes, ...
         double since = 0;  ///< ... at this time
         BundleId first_to_end = none;
     };
 
-    /// Of an edge; what a fan and a bundle have in common.
+    /// The chosen edge, which a fan and a bundle both have.
     struct Choice {
         EdgeId edge = none;
         bool is_checked = false;  ///< it will be made again
@@ -137,7 +137,8 @@ private:
         std::uint32_t previous = none;
     };
 
-    /// Of pairs, the first is upwards, the second downwards.
+    /// A bundle of flows between two edges: of every pair, the first is upwards, the second
+    /// downwards.
     struct Bundle {
         PairingLink heap_link;  ///< key: the reading of the edge's clock at its first end
         std::array<EdgeId, 2> edges{};

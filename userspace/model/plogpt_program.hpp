@@ -50,7 +50,7 @@ struct PlogptStep {
     std::uint32_t message = 0;  ///< not of nothing, which stands for messages to oneself
 };
 
-/// What a simulation runs.  Of one process, later Isends have larger numbers.
+/// The programs that a simulation runs.  Later Isends of one process have larger numbers.
 class PlogptPrograms {
 public:
     virtual ~PlogptPrograms() = default;

@@ -45,7 +45,7 @@
 
 namespace headway {
 
-/// What a simulation needs to know besides the programs.
+/// All that a simulation needs to know besides the programs.
 struct PlogptSystem {
     PlogptTree tree;
     GapTable gap;          ///< g(m) at height 1
@@ -57,7 +57,7 @@ enum class PlogptRecord { no, times };
 struct PlogptRun {
     double makespan_s = 0;
     std::uint64_t rto_count = 0;
-    /// If asked for; [process][operation].
+    /// Filled if asked for; [process][operation].
     std::vector<std::vector<double>> leave_s;  ///< O.l
     std::vector<double> sent_s;  ///< O.f of the Isend, by message
 };

@@ -44,7 +44,7 @@ namespace headway {
 /// eps_S that makes (5) true to the paper's reading of its Table II.
 inline constexpr double plogpt_default_eps_s = 0.01;
 
-/// What is measured; index 0 is height 1.
+/// The measured links; index 0 is height 1.
 struct PlogptLinks {
     std::vector<double> bandwidth_bytes_per_s;  ///< b
     std::vector<double> buffer_delay_s;         ///< d
@@ -56,8 +56,8 @@ public:
 
     enum class Clamp { no, yes };
 
-    /// As many delays as bandwidths; bandwidths positive, delays not negative;
-    /// either may be infinite.
+    /// Makes a tree of as many delays as bandwidths; bandwidths must be positive, delays not
+    /// negative; either may be infinite.
     [[nodiscard]] static Result<PlogptTree> make(PlogptLinks links, double eps_s, Clamp clamp);
 
     [[nodiscard]] unsigned height() const {
@@ -76,7 +76,7 @@ public:
     /// P_S: (5), or (4) where that is infinite.
     [[nodiscard]] bool has_switches(unsigned h, unsigned h2) const;
 
-    /// Of the communication i -> j; 0 for i = j.
+    /// The height of the communication i -> j; 0 for i = j.
     [[nodiscard]] static unsigned height_of(std::uint32_t i, std::uint32_t j) {
         return static_cast<unsigned>(std::bit_width(i ^ j));
     }

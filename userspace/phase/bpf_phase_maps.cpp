@@ -29,7 +29,7 @@ std::string& last_words() {
     return words;
 }
 
-/// Of the verifier's log only its end matters: what it did not like.
+/// Returns the end of the verifier's log, where the reason stands.
 std::string end_of_log(const std::string& text) {
     const auto end = text.find("processed ");
     const auto begin = text.find("BEGIN PROG LOAD LOG");
@@ -83,7 +83,7 @@ bpf_map_info info_of_map(int fd) {
     return is_map ? info : bpf_map_info{};
 }
 
-/// As new_array() makes them.
+/// Says whether the array is one of those that new_array() makes.
 bool is_job_array(int fd) {
     const bpf_map_info info = info_of_map(fd);
     return info.type == BPF_MAP_TYPE_ARRAY && info.key_size == sizeof(std::uint32_t) &&

@@ -39,9 +39,10 @@ struct {
 } fq_departures SEC(".maps");
 
 #define NSEC_PER_SEC		1000000000ULL
-/* What has no socket here to hold its sender back is dropped rather than queued for longer. */
+/* A packet without a socket here that would hold its sender back is dropped, not queued for longer.
+ */
 #define FORWARDED_MAX_NS	(2 * NSEC_PER_SEC)
-/* As a departure: the packet is dropped, and costs no class anything. */
+/* This departure time means that the packet is dropped, and costs no class anything. */
 #define NEVER			(~0ULL)
 
 /* A class on the way from the packet's to the root, and what the packet costs it. */
@@ -50,7 +51,7 @@ struct level {
 	__u64			cost_ns;	/* 0: it limits nothing */
 };
 
-/* Of all frames that become of the packet, as the qdisc gap counts them. */
+/* Adds up the wire bytes of all frames that become of the packet, as the qdisc gap counts them. */
 static __always_inline __u64 wire_bytes(const struct __sk_buff *skb)
 {
 	__u64 frames = skb->gso_segs > 1 ? skb->gso_segs : 1;

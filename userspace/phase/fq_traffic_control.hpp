@@ -17,7 +17,7 @@
 
 namespace headway {
 
-/// What the BPF program paces by, by the minor numbers of classes.
+/// The classes by which the BPF program paces, by their minor numbers.
 class FqClasses {
 public:
     virtual ~FqClasses() = default;
@@ -42,7 +42,7 @@ protected:
 
 class FqTrafficControl final : public TrafficControl {
 public:
-    /// What the device drives; none: nobody knows.
+    /// Asks for the device's speed; none: nobody knows it.
     using LinkRate = std::function<std::optional<BitsPerSecond>()>;
 
     /// The references must outlive this object.
@@ -51,7 +51,7 @@ public:
 
     [[nodiscard]] Result<void> find_device() override { return link_.find_device(); }
     [[nodiscard]] Result<std::optional<RootQdisc>> root_qdisc() override;
-    /// Without backlog: what waits is fq's, and nobody knows of which class it is.
+    /// Classes have no backlog: fq holds the packets, and nobody knows of which class they are.
     [[nodiscard]] Result<std::vector<ClassState>> classes() override;
     /// Our own of the device's egress; others there are not Headway's business.
     [[nodiscard]] Result<std::vector<FilterState>> filters(TcHandle qdisc) override;
@@ -75,7 +75,7 @@ private:
 /// again.  `segments` is what its packets may become then; none: as many as the device can.
 [[nodiscard]] Result<void> remove_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments = {});
 
-/// The same where another root qdisc has taken the place of fq.
+/// Removes the rest of what FqTrafficControl makes where another root qdisc has taken fq's place.
 [[nodiscard]] Result<void> remove_rest_of_fq(NetlinkTrafficControl& link,
                                              std::optional<std::uint32_t> segments = {});
 

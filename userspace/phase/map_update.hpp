@@ -15,8 +15,8 @@ namespace headway {
 /// is told after a tenth of a second.
 inline constexpr int map_update_attempts = 100;
 
-/// What `update` answers (0, or -errno) when it first answers something else than -ENOMEM, or at the last attempt;
-/// `pause` is called between two.
+/// Repeats `update` while it answers -ENOMEM, until the last attempt, and returns its last answer
+/// (0, or -errno); calls `pause` between two.
 int repeated_without_memory(const std::function<int()>& update, const std::function<void()>& pause);
 
 /// bpf_map_update_elem(), repeated while the reserve is empty: 0, or -errno.

@@ -22,9 +22,9 @@ public:
 
     /// The process's cgroup tells that its packets are the job's.
     [[nodiscard]] bool tells(const PhaseSeat& seat) const;
-    /// Those that are the job's alone.
+    /// Counts the cgroups that are the job's alone.
     [[nodiscard]] std::size_t of_job(std::uint32_t job) const;
-    /// Those that several jobs are in, and so nobody's.
+    /// Counts the cgroups that several jobs are in; they are nobody's.
     [[nodiscard]] std::size_t disputed() const;
     [[nodiscard]] bool is_empty() const { return owners_.empty(); }
 

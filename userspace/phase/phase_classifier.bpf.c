@@ -140,7 +140,7 @@ struct {
 #define ROUND_TRIPS_MIN_NS	1000000ULL	/* before the first one is measured */
 #define ROUND_TRIPS_MAX_NS	1000000000ULL
 
-/* What is looked at of the kernel's structure, wherever it is there. */
+/* The program reads these members of the kernel's structure, wherever they are there. */
 struct tcp_sock {
 	__u32	snd_una;
 	__u32	write_seq;
@@ -214,7 +214,7 @@ static __always_inline __u32 trunk_of(const struct __sk_buff *skb)
 	(__u32)index_;							\
 })
 
-/* What the processes of a job write; NULL if there is no such job. */
+/* Returns the slots that the processes of a job write; NULL if there is no such job. */
 static __always_inline const struct headway_phase_slots *slots_of(__u32 job)
 {
 	const __u32 first = 0;
@@ -239,7 +239,9 @@ static __always_inline __u32 user_of(const struct headway_phase_config *c,
 	return c->uid[INDEX(whose - USER_OF(0), HEADWAY_PHASE_JOBS)];
 }
 
-/* Where in `rates` is what a phase of a job means for the trunk; never 0, for no phase is. */
+/* Returns the index in `rates` of what a phase of a job means for the trunk; never 0, for no phase
+ * is.
+ */
 static __always_inline __u32 rate_index(const struct headway_phase_config *c, __u32 job,
 					__u32 phase, __u32 trunk)
 {
@@ -341,7 +343,7 @@ static __always_inline __u32 strictest(const struct headway_phase_config *c, __u
 	return entry;
 }
 
-/* Whose packet it is; NO_JOB: nobody's, or that is not known. */
+/* Returns the job whose packet it is; NO_JOB: it is nobody's, or that is not known. */
 static __always_inline __u32 owner_of(struct __sk_buff *skb,
 				      const struct headway_phase_config *c)
 {
@@ -378,7 +380,7 @@ static __always_inline __u32 own_class(const struct headway_phase_config *c,
 	return minor ? *minor : 0;
 }
 
-/* For how long a socket that sends now may have data of the phase unseen. */
+/* Returns for how long a socket that sends now may have data of the phase unseen. */
 static __always_inline __u64 round_trips_ns(const struct tcp_sock *tcp)
 {
 	__u64 ns = (__u64)tcp->srtt_us * (2 * 1000 / 8) + ROUND_TRIPS_MIN_NS;
@@ -436,7 +438,7 @@ static __always_inline __u32 entry_of_rest(struct bpf_sock *sk)
 	return s->entry;
 }
 
-/* What a packet has by its socket, when the phases of now give it @entry. */
+/* Returns the entry of a packet by its socket, when the phases of now give it @entry. */
 static __always_inline __u32 entry_of_socket(struct __sk_buff *skb, __u32 entry)
 {
 	struct bpf_sock *sk = skb->sk;

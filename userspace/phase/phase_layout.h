@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What the classifier (phase_classifier.bpf.c) and headwayd share: the maps'
- * contents.
+ * The classifier (phase_classifier.bpf.c) and headwayd share the contents of
+ * these maps.
  *
  * config	one element, headwayd's alone: which slots count, what phases
  *		there are, which classes all jobs share
@@ -78,8 +78,8 @@ struct headway_phase_rate {
 };
 
 /*
- * What a socket sent last in a phase.  A run goes on with the memory of a run of
- * another version: another meaning of this must have another size.
+ * The last that a socket sent in a phase.  A run goes on with the memory of a run of another
+ * version: another meaning of this must have another size.
  */
 struct headway_phase_sent {
 	__u64	until_ns;
@@ -93,9 +93,8 @@ struct headway_phase_sent {
 #define HEADWAY_FQ_UNLIMITED	(~0ULL)	/* so is 0, which nobody has set */
 
 /*
- * What a class of the qdisc gap would be.  Rates are of the wire.
- * Where expires_ns is not 0, and renewed_ns (CLOCK_MONOTONIC) is longer ago, the class's
- * own rate is the fallback.
+ * A class as the qdisc gap would have it.  Rates are of the wire. Where expires_ns is not 0, and
+ * renewed_ns (CLOCK_MONOTONIC) is longer ago, the class's own rate is the fallback.
  */
 struct headway_fq_class {
 	__u32	parent;		/* minor number; 0: none */

@@ -44,7 +44,7 @@ void remove_phase_process(PhaseMaps& maps, const PhaseSeat& seat) {
     headway_phase_config& config = maps.config();
     for (std::uint32_t i = 0; i < config.process_count; ++i) {
         if (config.process[i].job != seat.job || config.process[i].slot != seat.slot) continue;
-        // For a moment the last one counts twice, which changes no minimum.
+        // The last one counts twice for a moment, which changes no minimum.
         store(config.process[i], config.process[config.process_count - 1]);
         store(config.process_count, config.process_count - 1);
         break;

@@ -33,27 +33,27 @@ struct KeptArray {
     FileDescriptor fd;
 };
 
-/// What a phase means for one trunk; without an entry: no limit.
+/// A phase's rate for one trunk; a trunk without an entry has no limit.
 struct PhaseRate {
     std::uint64_t bytes_per_s = 0;
     std::uint8_t entry = 0;  ///< of that rate in the tables of the trunk's classes
 };
 
-/// Where the maps are: in the kernel (BpfPhaseMaps), or in a test's memory.
+/// The maps are in the kernel (BpfPhaseMaps), or in a test's memory.
 class PhaseMaps {
 public:
     virtual ~PhaseMaps() = default;
 
     [[nodiscard]] virtual headway_phase_config& config() = 0;
-    /// Of (job, phase): one for each of config().trunk_count trunks.
+    /// The rates of (job, phase): one for each of config().trunk_count trunks.
     [[nodiscard]] virtual std::span<headway_phase_rate> rates(std::uint32_t job,
                                                               std::uint32_t phase) = 0;
     [[nodiscard]] virtual headway_phase_slots& slots(std::uint32_t job) = 0;
     /// A descriptor of the job's array, for its processes.
     [[nodiscard]] virtual int slots_fd(std::uint32_t job) const = 0;
 
-    /// What the classifier remembers, for the next run's classifier: descriptors by names
-    /// that begin with "headway-".
+    /// The memory that the next run's classifier goes on with: descriptors by names that begin with
+    /// "headway-".
     [[nodiscard]] virtual std::map<std::string, int> memory() const = 0;
 
     /// Gives these jobs arrays that nobody has seen, all zero.  Their old ones
@@ -87,7 +87,7 @@ protected:
 /// The process's slot counts from now on; it rests.  There must be room.
 void add_phase_process(PhaseMaps& maps, const PhaseSeat& seat);
 
-/// The same of several, all in one moment, in the phases that their slots hold.
+/// Counts several processes from one moment on, in the phases that their slots hold.
 void add_phase_processes(PhaseMaps& maps, std::span<const PhaseSeat> seats);
 
 /// It does not count any more, whatever is written into its slot.
@@ -124,7 +124,7 @@ void set_phases_off(PhaseMaps& maps, bool is_off);
 
 void set_phase_generation(PhaseMaps& maps, std::uint32_t job, std::uint32_t generation);
 
-/// What a process has in its slot now, whether it counts or not.
+/// Reads the phase in a process's slot, whether the slot counts or not.
 [[nodiscard]] std::uint32_t phase_in_slot(PhaseMaps& maps, const PhaseSeat& seat);
 
 }  // namespace headway

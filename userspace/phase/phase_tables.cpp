@@ -115,8 +115,8 @@ Result<void> PhaseTables::change_rates(std::span<const RateChange> changes) {
         Tables& tables = change.rate < entry.rate ? lowered : raised;
         tables[change.key.trunk][entry.number] = change.rate;
     }
-    // What is in doubt first, and then those that become less: jobs may send at the same
-    // time, and at no moment are they to have more together than before and after.
+    // Rates in doubt are told first, and then those that fall: jobs may send at the same time, and
+    // must never have more together than before and after.
     std::vector<Change> requests, undo;
     for (const Tables* tables : {&before, &lowered, &raised}) {
         for (std::size_t trunk = 0; trunk < count; ++trunk) append(requests, trunk, (*tables)[trunk]);
@@ -155,7 +155,7 @@ Result<std::vector<TcHandle>> PhaseTables::give_classes(std::uint32_t job,
     return classes;
 }
 
-/// With the table that the trunk's other classes have.
+/// Makes a class with the table that the trunk's other classes have.
 Result<void> PhaseTables::make_class(std::size_t trunk, TcHandle classid, bool is_there) {
     const RateTable table = in_kernel(trunk);
     AddClass added{classid, std::nullopt, trunks_[trunk].trunk};

@@ -50,7 +50,7 @@ public:
     /// goes on here.  The caller brings those that the kernel has to in_kernel().
     void set_off(bool is_off) { is_off_ = is_off; }
 
-    /// Who wants an entry.
+    /// The owner of an entry: a job, at a trunk, with a rate.
     struct Key {
         std::size_t trunk = 0;
         std::uint32_t job = 0;
@@ -81,7 +81,7 @@ public:
     /// any; then the job has none.
     [[nodiscard]] Result<std::vector<TcHandle>> give_classes(
         std::uint32_t job, const std::vector<TcHandle>& before = {});
-    /// The job has none any more.  They stay, for the next job.
+    /// Takes the job's own classes away.  The kernel keeps them for the next job.
     void take_classes(std::uint32_t job);
 
     /// Takes over what an earlier run left: entries and classes that nobody wants yet.
@@ -93,9 +93,9 @@ public:
         bool is_in_use = false;  ///< else its table is brought up to date when it is
     };
     [[nodiscard]] std::vector<OwnClass> own_classes() const;
-    /// What all classes of the trunk that are in use are to have now.
+    /// The table that all classes of the trunk that are in use should have now.
     [[nodiscard]] RateTable in_kernel(std::size_t trunk) const { return unless_off(table(trunk)); }
-    /// Those in use.
+    /// The entries in use.
     [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
     [[nodiscard]] const std::vector<TrunkClasses>& trunks() const { return trunks_; }
 

@@ -72,7 +72,7 @@ struct PlanPolicy {
     }
 };
 
-/// Who takes part.
+/// The hosts that take part.
 struct AllToAllPattern {
     HostCounts job;           ///< all hosts of the job
     HostCounts communicator;  ///< those of this communicator

@@ -102,7 +102,7 @@ void ExchangeNetwork::add_pair(std::size_t i, std::size_t j, double payload_byte
     pairs.emplace_back(i, j);
 }
 
-/// What one host of each group sends towards each cluster, on the wire.
+/// Adds up the bytes that one host of each group sends towards each cluster, on the wire.
 std::vector<std::vector<double>> ExchangeNetwork::class_bytes() const {
     std::vector<std::vector<double>> bytes(groups.size(),
                                            std::vector<double>(topology->clusters().size(), 0));

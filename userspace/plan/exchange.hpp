@@ -34,7 +34,7 @@ struct HostGroup {
     std::uint32_t hosts = 0;
 };
 
-/// Who sends how much to whom.
+/// An exchange: the hosts, and how much each sends to each.
 struct Exchange {
     std::vector<HostGroup> groups;
     /// bytes[i][j]: payload from each host of group i to each of j (i = j: to
@@ -84,10 +84,10 @@ struct ExchangeNetwork {
     void cap_flows(const RatesByCluster& rates);
 
     [[nodiscard]] EarliestEnd earliest_end() const;
-    /// What each class needs for all messages to end after that time.  Fails if some
-    /// class's share is less than the slowest rate there is.
+    /// Finds each class's rate for all messages to end after that time.  Fails if some class's
+    /// share is less than the slowest rate there is.
     [[nodiscard]] Result<RatesByCluster> rates_for_end(double end_s) const;
-    /// Of each link, whether the hosts that use it can put more into it than it carries.
+    /// Says of each link whether the hosts that use it can put more into it than it carries.
     [[nodiscard]] std::vector<bool> contended_links() const;
     /// The longest one-way delay between clusters that take part, in s.
     [[nodiscard]] double latency_s() const;

@@ -15,7 +15,7 @@ namespace headway {
 /// brought to a halt.
 inline constexpr std::uint64_t slowest_rate_divisor = 1000;
 
-/// Of a link: whole is `one`.
+/// A part of a link; the whole link is `one`.
 struct LinkPart {
     static constexpr std::uint64_t one = 1'000'000'000;
     std::uint64_t value = one;

@@ -174,7 +174,7 @@ TrunkSwitch trunk_of(const NetworkItem& item, bool leads_to_centre) {
             item.edge.delay, least_buffer(item.edge)};
 }
 
-/// Of a switch and its hosts.
+/// Makes a cluster of a switch and its hosts.
 Result<Cluster> cluster_of(const NetworkItem& item, TrunkSwitch trunk,
                            std::span<const NetworkItem> hosts) {
     const NetworkEdge& first = hosts.front().edge;

@@ -72,8 +72,9 @@ inline constexpr std::uint32_t network_depth_max = 64;
 /// networks without hosts.
 [[nodiscard]] std::vector<NetworkMistake> find_mistakes(std::span<const NetworkItem> items);
 
-/// Of items without mistakes: a parent before its children; of these first the hosts, then the
-/// switches with all that is below them, each in the order of the items.  The root has no edge.
+/// Orders items without mistakes: a parent comes before its children; of these first the hosts,
+/// then the switches with all that is below them, each in the order of the items.  The root has no
+/// edge.
 [[nodiscard]] std::vector<NetworkItem> in_tree_order(std::span<const NetworkItem> items);
 
 /// A network without mistakes as the planner knows it: the hosts of every switch are a cluster,

@@ -27,7 +27,7 @@ struct PlannedOperation {
     bool sizes_agree = true;
     /// There are rates for messages under way at once only.
     bool is_linear_only = false;
-    /// What a ring would do; none: it cannot carry out such an operation.
+    /// The operation that a ring would carry out; none: a ring cannot carry out this one.
     std::optional<RingOperation> ring{};
 
     [[nodiscard]] constexpr bool can_be_linear() const {
@@ -46,12 +46,12 @@ enum class ClientAlgorithm {
     ring,    ///< ring_plan.hpp
 };
 
-/// As the control protocol spells it.
+/// Returns the name as the control protocol spells it.
 [[nodiscard]] constexpr std::string_view name_of(ClientAlgorithm algorithm) {
     return algorithm == ClientAlgorithm::linear ? "linear" : "ring";
 }
 
-/// None of the three: it is the MPI library's, whatever that takes.
+/// The algorithm is the MPI library's if it is none of the three, whatever that takes.
 struct AlgorithmChoice {
     bool is_linear = false;       ///< it will be carried out so: the plan is for that
     bool able_to_linear = false;  ///< the plan may say that it should

@@ -11,9 +11,10 @@ namespace {
 /// Relative difference below which two times are the same.
 constexpr double time_tolerance = 1e-9;
 
-/// Of an all-to-all with 65 000 frames into each port a tenth of one is lost.  Other exchanges are left
-/// to the library beyond that, and it pays to be less careful.  Neither depends on the size of
-/// messages: what is not paced in any size is not asked about again.
+/// At the first limit an all-to-all with 65 000 frames into each port loses a tenth of a frame.
+/// Beyond the second, other exchanges are left to the library, and it pays to be less careful.
+/// Neither depends on the size of messages, because what is not paced in any size is not asked
+/// about again.
 constexpr double alltoall_frame_loss_max = 1e-6, exchange_frame_loss_max = 1e-3;
 /// Beyond 1.  Other exchanges have none: the library's own tree keeps the root's link as busy.
 constexpr std::uint32_t alltoall_share_max = 2 * divisor_one;
@@ -27,7 +28,7 @@ public:
         unpaced_.measured = measured_time(topology, exchange, unpaced_);
     }
 
-    /// With the part of the links that may be used when paced.
+    /// Links with the part of their rates that paced traffic may use.
     [[nodiscard]] const ExchangeNetwork& planned() const { return planned_; }
 
     /// All links may be used.
@@ -66,7 +67,7 @@ bool cannot_help(const Prediction& paced, const Prediction& unpaced, const PlanP
     return paced.high_s * policy.target_utilisation() * (1 + time_tolerance) >= unpaced.high_s;
 }
 
-/// Where measurements decide.
+/// Words the reason where measurements decide.
 std::string measured_text(const Prediction& paced, const Prediction& unpaced) {
     return fmt::format("by {}, it takes {} unpaced and {} paced", unpaced.measured->source,
                        seconds_text(unpaced.measured->time_s), seconds_text(paced.measured->time_s));
@@ -79,7 +80,7 @@ std::string why_no_help(const Prediction& paced, const Prediction& unpaced) {
         seconds_text(paced.high_s), seconds_text(unpaced.high_s));
 }
 
-/// What is added to a plan's reason where measurements have decided; else nothing.
+/// Adds to a plan's reason that measurements have decided, if they have.
 std::string decided_by(const Prediction& paced, const Prediction& unpaced) {
     if (!unpaced.is_known_lossy()) return "";
     return (unpaced.timeouts == 0 ? ", and buffers are not relied on; " : "; ") +

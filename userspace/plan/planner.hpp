@@ -59,7 +59,7 @@ namespace headway {
 struct CollectivePlan {
     AllToAllPlan shares;  ///< rates, and why; not paced: no rates
     std::optional<std::uint64_t> message_bytes;
-    /// Without a message size there are no times.
+    /// A plan without a message size has no times.
     std::optional<Prediction> unpaced;
     std::optional<Prediction> paced;  ///< with a plan that paces
 

@@ -124,7 +124,7 @@ private:
     std::vector<std::vector<std::string>> parts_;  ///< the hosts of each of its all-to-alls
 };
 
-/// As many hosts, within one of each cluster.
+/// Says whether as many hosts take part, within one of each cluster.
 bool is_spread_as(const Exchange& exchange, std::uint32_t all_hosts, const HostCounts& measured) {
     std::vector<double> hosts(measured.per_cluster.size(), 0);
     for (const HostGroup& group : exchange.groups) hosts[group.cluster] += group.hosts;
@@ -133,7 +133,7 @@ bool is_spread_as(const Exchange& exchange, std::uint32_t all_hosts, const HostC
     return all_hosts == measured.total();
 }
 
-/// None: smaller or larger than all that was measured.
+/// Interpolates between sizes; none: the size is smaller or larger than all that was measured.
 std::optional<MeasuredSize> between(const std::vector<MeasuredSize>& sizes, double bytes) {
     const auto after = std::ranges::lower_bound(sizes, bytes, {}, &MeasuredSize::bytes);
     if (after == sizes.end()) return std::nullopt;
@@ -162,7 +162,7 @@ public:
 
     [[nodiscard]] MeasuredDelays learn() {
         MeasuredDelays delays{MonotoneCurve(lossless_), {}, {}, {}};
-        // where nothing piles up nothing is lost
+        // An exchange with no queue has no loss.
         std::vector<MonotoneCurve::Point> losses{{0, 0}}, timeouts{{0, 0}}, parts{{0, 0}};
         for (const auto& [size, fluid_s, piled_up_bytes] : seen_) {
             const double lossless_s = fluid_s + delays.lossless_s.nearest(size->bytes);
@@ -187,7 +187,7 @@ private:
     std::vector<Seen> seen_;
 };
 
-/// Of measured exchanges of that kind among such hosts.
+/// The measured time of the same kind of exchange between equally placed hosts.
 std::optional<Prediction::Measured> time_of(const MeasuredExchanges& measured, double bytes, std::string source) {
     const auto size = between(measured.sizes, bytes);
     if (!size) return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<Prediction::Measured> time_of(const MeasuredExchanges& measured, d
                                 size->timeout_part, measured.overhead_s, size->usual_s};
 }
 
-/// Of exchanges in which as much piled up.
+/// The time by measured exchanges in which as much piled up.
 std::optional<Prediction::Measured> time_with(const MeasuredDelays& delays, double overhead_s, std::string_view kind,
                                               double message_bytes, const Prediction& fluid) {
     const double piled_up_bytes = fluid.piled_up_bytes;
@@ -221,7 +221,7 @@ Exchange exchange_between(const std::vector<std::string>& names, const MeasuredN
     return exchange;
 }
 
-/// What the hosts of an exchange send.
+/// The messages that the hosts of an exchange send.
 struct Sending {
     std::uint32_t hosts = 0;
     std::uint32_t partners_max = 0;  ///< to whom a host sends

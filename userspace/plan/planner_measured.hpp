@@ -84,7 +84,7 @@ struct MeasuredNeighbours {
     MeasuredDelays delays;
 };
 
-/// What plans use of a document that `headway measure` has written.
+/// The part of a document of `headway measure` that plans use.
 struct MeasuredCosts {
     std::vector<std::string> hosts;
     /// The least retransmission time-out in force on these hosts; none: it was not seen.
@@ -99,17 +99,17 @@ struct MeasuredCosts {
 /// that topology, which has these hosts.
 void learn_delays(MeasuredCosts& costs, const Topology& topology);
 
-/// Of the document in `text`, on the topology in whose headway.toml it is named.  Fails if it
-/// is none, has no measurements of messages, or is of hosts that the topology does not have.
+/// Reads the document in `text`, on the topology in whose headway.toml it is named.  Fails if it is
+/// none, has no measurements of messages, or is of hosts that the topology does not have.
 [[nodiscard]] FileResult<MeasuredCosts> read_measured_costs(std::string_view text,
                                                             std::string_view file,
                                                             const Topology& topology);
 
-/// What a time-out takes: as measured, or as the topology says.
+/// Returns how long a time-out takes: as measured, or as the topology says.
 [[nodiscard]] double rto_s(const Topology& topology);
 
-/// What the measurements say of an exchange, unpaced; `fluid`: what the fluid model says of it.
-/// None: nothing was measured that says something of it.
+/// Returns the time of an exchange, unpaced, by the measurements; `fluid`: what the fluid model
+/// says of it. None: no measurement says anything of it.
 [[nodiscard]] std::optional<Prediction::Measured> measured_time(const Topology& topology, const Exchange& exchange,
                                                                 const Prediction& fluid);
 

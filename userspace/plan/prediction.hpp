@@ -19,7 +19,7 @@ struct Prediction {
     std::string reason;          ///< what limits, and what can overflow
     double frame_loss = 0;       ///< part of a link's frames, by chance, though all hosts send evenly
     double piled_up_bytes = 0;   ///< in front of one link, at the most
-    /// What measurements of this network say instead (planner_measured.hpp).
+    /// The time by measurements of this network (planner_measured.hpp), which replace the model's.
     struct Measured {
         double time_s = 0;
         std::string source;      ///< "the all-to-alls measured on 8 hosts"

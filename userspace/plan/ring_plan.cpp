@@ -11,7 +11,7 @@ namespace {
 /// From an MPI call to that at the other end, over TCP, at the least.
 constexpr double least_latency_s = 50e-6;
 
-/// What a ring may take of the time of all at once, which risks time-outs.
+/// A ring may take so many times as long as sending all at once, which risks time-outs.
 constexpr double no_longer = 1.05;
 
 double steps_of(RingOperation operation, double hosts) {

@@ -73,7 +73,7 @@ public:
 
     /// False if it was a member already.
     bool add(std::size_t host);
-    /// Those of another set of the same topology.  False if all were members already.
+    /// Adds the hosts of another set of the same topology.  False if all were members already.
     bool add_all(const HostSet& others);
     [[nodiscard]] bool contains(std::size_t host) const {
         return (words_[host / hosts_per_word] >> host % hosts_per_word & 1) != 0;
@@ -130,7 +130,7 @@ public:
     [[nodiscard]] bool is_below(std::size_t cluster, std::size_t trunk) const;
     /// The trunks that a message between two clusters crosses: upwards, then downwards.
     [[nodiscard]] std::vector<TopologyLink> trunk_path(std::size_t from, std::size_t to) const;
-    /// Those of each trunk's side that is away from the centre.
+    /// Counts the hosts on each trunk's side that is away from the centre.
     [[nodiscard]] std::vector<std::uint32_t> hosts_below(const HostCounts& hosts) const;
 
     [[nodiscard]] std::size_t host_count() const { return cluster_of_host_.size(); }
@@ -149,19 +149,20 @@ public:
 
     [[nodiscard]] HostCounts count(const HostSet& hosts) const;
 
-    /// What the cable has in that direction.
+    /// The rate of the cable in that direction.
     [[nodiscard]] BitsPerSecond rate_of(const TopologyLink& link) const;
     /// "trunk of a (up)", "edge of a receiver in b".
     [[nodiscard]] std::string name_of(const TopologyLink& link) const;
 
-    /// Of the buffers in front of hosts that are known; 0: none is.
+    /// The smallest of the buffers in front of hosts that are known; 0: none is.
     [[nodiscard]] std::uint64_t least_host_buffer_bytes() const;
-    /// The same with buffers of which nothing is known.
+    /// Returns the topology with buffers of which nothing is known.
     [[nodiscard]] Topology without_buffers() const;
-    /// The same with a part of every link's rate, 0 < part <= 1.
+    /// Returns the topology with a part of every link's rate, 0 < part <= 1.
     [[nodiscard]] Topology with_rates_times(double part) const;
 
-    /// What messages were measured to take here (planner_measured.hpp); null: nothing is known.
+    /// The times that messages were measured to take here (planner_measured.hpp); null: none are
+    /// known.
     [[nodiscard]] const MeasuredCosts* measured() const { return measured_.get(); }
     void set_measured(std::shared_ptr<const MeasuredCosts> costs) { measured_ = std::move(costs); }
 

@@ -12,7 +12,7 @@ constexpr double light_part = 1.0 / 50;  ///< of all bytes
 constexpr double least_part = 1.0 / 8;   ///< of the largest flow
 constexpr double largest_bytes = 1 << 30;  ///< as planned: rounding to bytes does not matter then
 
-/// What a receiver sends back for each byte, if it acknowledges every segment.
+/// The part of each byte that a receiver sends back, if it acknowledges every segment.
 constexpr double acknowledged_part = 84.0 / 1538;
 
 std::vector<HostFlow> with_acknowledgements(std::span<const HostFlow> flows) {
@@ -59,8 +59,8 @@ Exchange exchange_of(const Topology& topology, const std::vector<std::size_t>& h
     return make_exchange(topology, hosts, std::move(bytes));
 }
 
-/// Of the rates that are needed, those of classes whose flows meet a contended link.  Classes
-/// with light flows only have the least of them.
+/// Keeps the needed rates of classes whose flows meet a contended link.  Classes with light flows
+/// only get the least of these.
 RatesByCluster limits(const RatesByCluster& needed, const ExchangeNetwork& network,
                       const std::vector<bool>& contended, std::span<const HostFlow> light) {
     RatesByCluster rates = needed;

@@ -43,7 +43,7 @@ struct HostFlow {
     friend auto operator<=>(const HostFlow&, const HostFlow&) = default;
 };
 
-/// What the flows are made of.
+/// Says whether flows are a whole program's or one call's.
 enum class FlowsOf { program, one_call };
 
 struct TrafficPlan {

@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    /// Of the whole exchange only what the step sends, a message from each host.
+    /// The exchange of one step, in which each host sends a message.
     [[nodiscard]] ExchangeNetwork network_of(const Step& step) const {
         ExchangeNetwork network = whole_;
         network.fluid.groups.clear();

@@ -24,7 +24,7 @@ public:
     /// JSON has one kind of number: 4.0 is as whole as 4.
     [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
     [[nodiscard]] std::string text() const;
-    /// What names a node: a string or a whole number, as JSON (1 is not "1").
+    /// Reads the name of a node: a string or a whole number, as JSON (1 is not "1").
     [[nodiscard]] std::string name() const;
     /// The index of the choice; 0 after a mistake.
     [[nodiscard]] std::size_t choice(std::initializer_list<std::string_view> choices) const;
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool is_string() const { return json_ != nullptr && json_->is_string(); }
 
 private:
-    /// Of a value that is there.
+    /// Reads a whole number that is there.
     [[nodiscard]] std::optional<std::uint64_t> whole_number() const;
 };
 

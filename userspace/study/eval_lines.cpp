@@ -117,7 +117,7 @@ bool holds_nan(const EvalJson& json) {
     return json.is_structured() && std::any_of(json.begin(), json.end(), holds_nan);
 }
 
-/// What is wrong with the members around the input.
+/// Says what is wrong with the members around the input.
 std::string request_mistake(const EvalJson& request) {
     constexpr std::array keys{"id", "model", "op", "input"};
     if (!request.is_object()) return "a line must be a JSON object";
@@ -221,7 +221,7 @@ bool eval_stream(std::istream& in, std::ostream& out,
 
 namespace {
 
-/// Of those that have a size; pipes have none.
+/// Adds up the files that have a size; pipes have none.
 std::uint64_t total_bytes(const std::vector<std::string>& files) {
     std::uint64_t bytes = 0;
     for (const std::string& name : files) {

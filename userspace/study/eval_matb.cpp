@@ -120,7 +120,7 @@ EvalJson links_result(const MatbTree& tree, const std::vector<MatbShare>& links)
     return list;
 }
 
-/// Of every source of a pair.
+/// Writes the rate of every source of a pair.
 EvalJson nodes_result(const MatbTree& tree, const std::vector<MatbPair>& pairs,
                       const std::vector<double>& node_bps) {
     EvalJson by_name = EvalJson::object();

@@ -34,8 +34,7 @@ private:
     std::vector<FileError> errors_;
 };
 
-/// What a name may look like to be used in every format: 1 to 253 letters,
-/// digits, '.', '-', '_'.
+/// Says whether every format can use the name: 1 to 253 letters, digits, '.', '-', '_'.
 [[nodiscard]] bool is_plain_name(std::string_view name);
 
 }  // namespace headway

@@ -23,7 +23,7 @@ struct LinkHop {
     std::optional<bool> is_down;  ///< of a split link; nothing: the route does not say
     CableGraph::Direction direction;
 
-    /// What the one does not say the other does.
+    /// Two hops are the same also if one of them does not say its direction.
     [[nodiscard]] bool is_same(const LinkHop& other) const {
         return link == other.link && (!is_down || !other.is_down || is_down == other.is_down);
     }

@@ -9,7 +9,7 @@
 
 namespace headway {
 
-/// What the node may send towards all remote clusters together: its MATB.
+/// The rate at which a node may send to all remote clusters together: its MATB.
 [[nodiscard]] BytesPerSecond remote_rate(const AllToAllPlan& plan, std::size_t cluster);
 
 /// Bytes in flight that one pair needs to use its rate: x times the round trip

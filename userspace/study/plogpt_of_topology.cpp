@@ -22,8 +22,8 @@ TreeLink make_link(BitsPerSecond rate, const std::optional<std::uint64_t>& buffe
 
 TreeLink slower(const TreeLink& a, const TreeLink& b) { return b.bytes_per_s < a.bytes_per_s ? b : a; }
 
-/// What is below a switch: its heights, the slowest of the single trunks since the last of
-/// them, and at which leaf the hosts of each cluster begin.
+/// The tree below a switch: its heights, the slowest of the single trunks since the last of them,
+/// and at which leaf the hosts of each cluster begin.
 struct Below {
     std::vector<TreeLink> heights;
     std::optional<TreeLink> narrow;

@@ -27,7 +27,7 @@ struct PlogptTopology {
     PlogptTree tree;
     BitsPerSecond edge_rate;  ///< of every host
     double latency_s = 0;     ///< L
-    /// Of each host that takes part, in the order of the file.
+    /// The leaf of each host that takes part, in the order of the file.
     std::vector<std::uint32_t> leaf_of_host;
 
     [[nodiscard]] bool is_full() const { return leaf_of_host.size() == tree.leaves(); }

@@ -53,7 +53,7 @@ void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exch
     add(found, "bound", bound_s, bound_s, std::move(reason));
 }
 
-/// What measurements of this network say, beside the models.
+/// Adds the times by measurements of this network to those of the models.
 void add_measured(ModelTimes& found, const Topology& topology, const Exchange& exchange) {
     const auto unpaced = measured_time(topology, exchange, predict(ExchangeNetwork(topology, exchange, 1)));
     if (!unpaced) return;
@@ -156,8 +156,8 @@ void add_zhu(ModelTimes& found, const Topology& topology, const Exchange& exchan
 
 // ---------------------------------------------------------------------- PlogPT
 
-/// What was fitted is of as many hosts as its tree has leaves.  Of fewer the topology, if it is a
-/// tree of PlogPT's, knows which heights are between them.
+/// Fitted parameters hold for as many hosts as their tree has leaves.  For fewer hosts the topology
+/// serves instead, if it is a tree of PlogPT's: it knows which heights are between them.
 bool is_fitted_for(const std::optional<FittedPlogpt>& fitted, const Result<PlogptTopology>& network,
                    const HostCounts& hosts) {
     return fitted && (!network || hosts.total() >= fitted->tree.leaves());

@@ -13,7 +13,7 @@
 
 namespace headway {
 
-/// What PlogptListedPrograms::make() takes.
+/// The programs that PlogptListedPrograms::make() takes.
 struct ProgramFile {
     std::vector<std::vector<PlogptOperation>> programs;
     std::uint64_t computations = 0;  ///< that the file has and PlogPT does not know: left out

@@ -27,8 +27,8 @@ struct SimgridCluster {
 void add_flat(CableGraph& graph, const SimgridCluster& cluster,
               std::chrono::nanoseconds backbone_delay);
 
-/// Of "LEVELS;DOWN,...;UP,...;CABLES,...", from the hosts up: how many are below each switch. Fails
-/// for a fat tree in which anything has two ways up, and for another number of hosts.
+/// Reads "LEVELS;DOWN,...;UP,...;CABLES,...", from the hosts up: how many are below each switch.
+/// Fails for a fat tree in which anything has two ways up, and for another number of hosts.
 [[nodiscard]] Result<std::vector<std::size_t>> fat_tree_levels(std::string_view parameters,
                                                                std::size_t hosts);
 /// The root is the cluster's router.

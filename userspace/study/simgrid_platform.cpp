@@ -245,7 +245,7 @@ private:
         routes.push_back(std::move(route));
     }
 
-    /// Of one hop: a cable.
+    /// A route of one hop is a cable.
     void join(const Route& route) {
         const Hop& hop = route.hops.front();
         Link& link = *hop.link;

@@ -110,7 +110,7 @@ private:
         const bool sends = action.ends_with("send");
         const auto peer = argument<std::uint64_t>(0);
         const auto tag = argument<std::int32_t>(1);
-        // What a receiver expects may be unknown (-1): the sender says it.
+        // A receiver may not know its size (-1); the sender tells it.
         const auto size = sends ? bytes(2, 3) : std::optional(0.0);
         if (!peer || !tag || !size) return;
         const std::int64_t known_tag = *tag < 0 ? ProgramBuilder::any_tag : *tag;

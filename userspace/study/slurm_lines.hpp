@@ -24,8 +24,8 @@ struct SlurmLine {
     std::vector<std::pair<std::string, std::string>> pairs;
 };
 
-/// Of the file and those that it includes, where each stands; what is wrong is added to the
-/// mistakes. `advice` says what a line looks like.
+/// Reads the lines of the file and of those that it includes, each where it stands, and adds what
+/// is wrong to the mistakes. `advice` says what a line looks like.
 [[nodiscard]] std::vector<SlurmLine> read_slurm_lines(std::string_view text, std::string_view file,
                                                       const ReadFile& read_file,
                                                       std::string_view advice,

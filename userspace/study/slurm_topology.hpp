@@ -42,8 +42,8 @@ struct SlurmOptions {
 [[nodiscard]] FileResult<NetworkTree> read_slurm_yaml(std::string_view text, std::string_view file,
                                                       const SlurmOptions& options);
 
-/// Without a unit no LinkSpeed is written.  Fails, naming the switch, if one has
-/// both nodes and switches, which Slurm refuses.
+/// Writes LinkSpeed only with a unit.  Fails, naming the switch, if one has both nodes and
+/// switches, which Slurm refuses.
 [[nodiscard]] Result<WrittenTopology> write_slurm_topology(const NetworkTree& tree,
                                                            const SlurmOptions& options);
 

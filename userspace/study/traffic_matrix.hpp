@@ -27,7 +27,7 @@ public:
     static constexpr std::uint32_t ranks_max = 65536;
     static constexpr std::size_t flows_max = 1U << 24;  // 4096 ranks, everybody to everybody
 
-    /// Of all flows together: 64 bits hold what is computed from them, with all headers.
+    /// The limits of all flows together: 64 bits hold what is computed from them, with all headers.
     static constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
     static constexpr std::uint64_t messages_max = std::uint64_t{1} << 53;
 

@@ -63,7 +63,7 @@ std::string names_of_keys() {
     return names;
 }
 
-/// What is changed of a topology.
+/// The parts of a topology that a change may set.
 struct Parts {
     std::vector<Cluster> clusters;
     std::vector<TrunkSwitch> switches;

@@ -34,11 +34,11 @@ struct LeaseTiming {
 
     friend bool operator==(const LeaseTiming&, const LeaseTiming&) = default;
 
-    /// What drift can make of `time`.
+    /// Returns by how much two clocks may differ after `time`.
     [[nodiscard]] Time drift(Time time) const;
-    /// So long after it was asked to prolong the lease the store surely still has it.
+    /// For so long after a member asked to prolong the lease, the store surely still has it.
     [[nodiscard]] Time lease_at_least() const;
-    /// So long after the store is gone nobody uses its shares any more.
+    /// After the store has been gone for so long, nobody uses its shares any more.
     [[nodiscard]] Time lease_at_most() const;
     /// A request that may raise a rate needs a lease that lasts so much longer: for
     /// `expires` its effect may be delayed, then for `expires` it may last.

@@ -92,7 +92,7 @@ void Coordinator::pass_found(const KernelState& observed) {
     is_kernel_lost_ = is_kernel_lost_ || !is_guard_ours || !is_cap_ours;
 }
 
-/// By now the classes are there again, if they can be.
+/// The reconciler calls this after it has restored the classes as far as it can.
 void Coordinator::pass_ended() {
     if (!std::exchange(is_kernel_lost_, false)) return;
     member_.kernel_lost(clock_.now());
@@ -209,7 +209,7 @@ bool Coordinator::change(const Change& change) {
     return made.has_value();
 }
 
-/// What the kernel has answered; none: the store is asked.
+/// Carries the action out and returns the kernel's answer; none: the store has been asked.
 std::optional<bool> Coordinator::carry_out(const Action& action) {
     if (const auto* cap = std::get_if<SetCap>(&action.deed)) return set_cap(*cap);
     if (std::holds_alternative<RefreshGuard>(action.deed)) return change(RefreshClass{guard_class});

@@ -49,7 +49,7 @@ public:
     /// As the kernel has it; none: nobody knows.
     [[nodiscard]] std::optional<TrunkDivision> division() const;
 
-    /// What the reconciler is to tell it.
+    /// Makes the observer by which the reconciler tells the coordinator of its passes.
     [[nodiscard]] PassObserver observer();
 
     /// For "status".

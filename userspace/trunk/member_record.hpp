@@ -29,7 +29,7 @@ inline constexpr std::size_t demands_per_host_max = 256;
 
 [[nodiscard]] std::string configuration_text(std::uint64_t digest);
 
-/// Of all that members must be configured with alike, and of the form of records; never 0.
+/// Digests all that members must be configured with alike, and the form of records; never 0.
 [[nodiscard]] std::uint64_t configuration_digest(const SharedTrunk& trunk, const LeaseTiming& timing,
                                                  std::span<const std::string> hosts);
 

@@ -12,7 +12,7 @@
 
 namespace headway {
 
-/// What is no object has no members.
+/// Parses a packet; one that is no object has no members.
 [[nodiscard]] inline nlohmann::json parse_packet(std::string_view packet) {
     if (packet.size() > store_packet_max_bytes) return {};
     return parse_json<nlohmann::json>(packet);

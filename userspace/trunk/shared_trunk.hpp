@@ -42,7 +42,7 @@ struct JobHere {
 
 [[nodiscard]] JobIdentity cluster_identity(const JobHere& job);
 
-/// What a node may use of its trunk now, and of that its jobs.
+/// The rate that a node may use of its trunk now, and of that each of its jobs.
 struct TrunkDivision {
     BytesPerSecond of_node;
     std::map<JobIdentity, BytesPerSecond> of_job;  ///< others: as the node

@@ -80,7 +80,7 @@ private:
             std::ranges::stable_sort(by_host_, {}, host);
     }
 
-    /// Of few jobs there are many demands.
+    /// Numbers the demands' jobs (or hosts); few jobs have many demands.
     std::vector<std::uint32_t> keys() const {
         std::vector<std::uint32_t> keys;
         keys.reserve(by_host_.size());

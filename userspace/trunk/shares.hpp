@@ -32,7 +32,7 @@ enum class SharePolicy {
     per_host,  ///< every host the same; a host's jobs the same
 };
 
-/// What every member of a trunk is configured with, alike.
+/// The settings that all members of a trunk must have alike.
 struct SharedTrunk {
     BytesPerSecond capacity;
     BytesPerSecond fallback;   ///< what a host may use whatever becomes of its daemon

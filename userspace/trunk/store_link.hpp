@@ -58,7 +58,7 @@ using StoreReport =
 /// are heard of in the store, for whoever has other settings has other hosts, maybe.
 class HostNumbers {
 public:
-    /// Of the trunk, sorted.
+    /// Numbers the hosts of the trunk, which are sorted.
     explicit HostNumbers(std::vector<std::string> hosts)
         : trunk_hosts_(hosts.size()), names_(std::move(hosts)) {}
 
@@ -74,8 +74,7 @@ private:
     std::map<std::string, HostNumber> others_;
 };
 
-/// Whatever arrives: a report with names and texts of bounded size, or a reason why it is
-/// none.
+/// Parses any packet: a report with names and texts of bounded size, or a reason why it is none.
 [[nodiscard]] Result<StoreReport> parse_store_report(std::string_view packet, HostNumbers& hosts);
 
 }  // namespace headway

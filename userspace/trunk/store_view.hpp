@@ -20,7 +20,7 @@ namespace headway {
 using Revision = std::int64_t;  ///< the store counts its changes; 0: none
 using LeaseId = std::int64_t;
 
-/// What a member tells the others.
+/// The record by which a member tells the others its demands.
 struct MemberRecord {
     std::uint64_t configuration = 0;  ///< a digest; 0: of a record that nobody understands
     std::vector<Demand> demands;      ///< all of its own host
@@ -79,19 +79,19 @@ struct StoreSnapshot {
 
 class StoreView {
 public:
-    /// Of a trunk of so many hosts, which have the first numbers.
+    /// Views a trunk of so many hosts, which have the first numbers.
     explicit StoreView(std::uint32_t hosts) : hosts_(hosts) {}
 
     void reset(const StoreSnapshot& snapshot);
     /// The next change after those known.
     void apply(const StoreChangeAt& change);
 
-    /// Also of hosts that are none of the trunk's, up to hosts().
+    /// Returns the keys of any host up to hosts(), also of one that is not the trunk's.
     [[nodiscard]] const HostKeys& host(HostNumber number) const { return hosts_[number]; }
     [[nodiscard]] HostNumber hosts() const { return static_cast<HostNumber>(hosts_.size()); }
     [[nodiscard]] Revision revision() const { return revision_; }
-    /// What the snapshot was made of: epochs up to here are not known exactly,
-    /// for records that went before cannot be seen in it.
+    /// The revision of the snapshot: epochs up to here are not known exactly, for records that went
+    /// before cannot be seen in it.
     [[nodiscard]] Revision snapshot_revision() const { return snapshot_revision_; }
     [[nodiscard]] Revision epoch() const { return epoch_; }
     [[nodiscard]] LeaseId settled_by() const { return settled_by_; }

@@ -53,7 +53,7 @@ struct GrantLease {
 struct ProlongLease {
     LeaseId lease;
 };
-/// Not answered; its keys go with it.
+/// The store does not answer it; the lease's keys go with it.
 struct RevokeLease {
     LeaseId lease;
 };
@@ -62,7 +62,7 @@ struct PutRecord {
     LeaseId lease;
     MemberRecordPtr record;
 };
-/// Only while the host's record is attached to this lease.
+/// Puts the key only while the host's record is attached to this lease.
 struct PutAcknowledgement {
     LeaseId lease;
     Revision epoch;
@@ -119,7 +119,7 @@ public:
     /// Down to the fallback, then the lease is given back.
     void stop(Time now);
 
-    /// Since the last call.
+    /// Returns the actions since the last call.
     [[nodiscard]] std::vector<Action> take_actions();
 
     // ---- for those who look ----
