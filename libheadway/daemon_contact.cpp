@@ -26,7 +26,7 @@ constexpr const char* no_phases =
 
 LinkError refused(std::string why) { return {std::move(why), false}; }
 
-/// Of a process that may ask to be paced.
+/// Reads the daemon's greeting to a process that may ask to be paced.
 LinkResult<Greeting> greeting_of(const JsonObject& hello) {
     if (auto why = why_network_is_unknown(hello, own_addresses()); !why.empty())
         return tl::unexpected(refused(std::move(why)));
@@ -108,7 +108,7 @@ void ContactSeeker::begin() {
         Attempt{std::move(*link), now_() + plan_.timeout, *hello, *join, std::nullopt});
 }
 
-/// None: not all answers have come.
+/// Goes on with the attempt; none: not all answers have come.
 LinkResult<std::optional<Contact>> ContactSeeker::proceed() {
     if (!attempt_->greeted) {
         auto hello = attempt_->link.take(attempt_->hello);

@@ -25,7 +25,7 @@ struct ContactPlan {
     int rank = 0;
 };
 
-/// What a daemon answers to "hello".
+/// The daemon's answer to "hello".
 struct Greeting {
     std::string node;               ///< as headway.toml knows it; "" if it was not told
     std::string cluster;            ///< the same

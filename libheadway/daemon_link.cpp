@@ -128,7 +128,7 @@ LinkResult<std::uint64_t> DaemonLink::send(ObjectText request, Clock::time_point
                                         false});
     }
     while (::send(socket_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-        // What the daemon said before it closed is still to be read.
+        // The daemon's last words before it closed can still be read.
         if (errno == EPIPE) return id;
         if (errno != EINTR && errno != EAGAIN) return system_error("headwayd is gone");
         if (auto ready = wait_for(POLLOUT, deadline); !ready)

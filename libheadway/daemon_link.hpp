@@ -34,7 +34,7 @@ public:
     [[nodiscard]] static LinkResult<DaemonLink> connect(const std::string& path,
                                                         std::chrono::milliseconds timeout);
 
-    /// The same without ever waiting: a daemon too busy to accept is none.
+    /// Connects without ever waiting: a daemon too busy to accept counts as none.
     [[nodiscard]] static LinkResult<DaemonLink> connect_at_once(const std::string& path,
                                                                 std::chrono::milliseconds timeout);
 
@@ -44,7 +44,7 @@ public:
     /// Sends and waits for the answer, an object whose "ok" is true.
     [[nodiscard]] LinkResult<JsonObject> ask(const ObjectText& request);
 
-    /// The same, for an answer that a descriptor comes with, or none.
+    /// An answer that a descriptor may come with.
     struct AnswerWithFile {
         JsonObject body;
         UniqueFd file;

@@ -14,10 +14,10 @@ inline constexpr const char* job_start_variable = "HEADWAY_JOB_START";
 /// Every reader of JSON has a number up to this exactly.
 inline constexpr std::uint64_t job_start_max = (std::uint64_t{1} << 53U) - 1;
 
-/// What HEADWAY_JOB_START says; 0: nothing that can be understood.
+/// Reads HEADWAY_JOB_START; 0: it is not set, or cannot be understood.
 [[nodiscard]] std::uint64_t read_job_start(Complaints& complaints);
 
-/// Another one each time; 0, which is none, where the system has no random number at once.
+/// Draws another number each time; 0 (no start) where the system has no random number at once.
 [[nodiscard]] std::uint64_t draw_job_start();
 
 }  // namespace headway::glue

@@ -17,12 +17,12 @@ std::optional<Type> copy_of(const Type* value) {
 
 }  // namespace
 
-/// What nlohmann's parser calls; false ends it.
+/// nlohmann's parser calls these functions; the first that returns false ends it.
 class JsonObject::Reader {
 public:
     explicit Reader(const Take& take) : take_(take) {}
 
-    /// Of the outermost object.
+    /// Returns the outermost object.
     [[nodiscard]] JsonObject result() && { return std::move(outermost_); }
 
     bool null() { return put(Null{}); }
@@ -96,7 +96,8 @@ private:
     [[nodiscard]] List* open_list() {
         return lists_ > 0 ? std::get_if<List>(&members().find(own_path())->second) : nullptr;
     }
-    /// Not what is outside of the object; what is in a list is counted there.
+    /// Puts a value into the open object, or counts it in the open list; outside of an object it
+    /// fails.
     bool put(Value value) {
         if (objects_.empty()) return false;
         if (List* const list = open_list())

@@ -35,7 +35,8 @@ public:
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
     /// How much is in a list, and in lists in it; none: it is none.
     [[nodiscard]] std::optional<std::size_t> list_size(std::string_view path) const;
-    /// Those in a list, and in lists in it, whatever else there is; empty: it is none.
+    /// Returns the strings in a list, and in lists in it, and ignores all else; empty: it is no
+    /// list.
     [[nodiscard]] std::vector<std::string> texts(std::string_view path) const;
     [[nodiscard]] std::vector<std::uint64_t> whole_numbers(std::string_view path) const;
 

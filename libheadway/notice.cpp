@@ -22,7 +22,7 @@ void write_line(char* line, std::string_view text) {
     end = std::transform(text.begin(), text.end(), end,
                          [](unsigned char c) { return c < 0x20 || c == 0x7f ? '?' : static_cast<char>(c); });
     *end++ = '\n';
-    // Nothing can be done if even this fails.
+    // If even this fails, nothing can be done.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, static_cast<std::size_t>(end - line));
 }
 

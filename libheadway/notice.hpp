@@ -25,7 +25,7 @@ public:
 
     void set_job(std::string job) { job_ = std::move(job); }
 
-    /// For when the job has been told already.
+    /// Says no more, because the job has been told already.
     void silence() { silent_ = true; }
 
     void say(const std::string& text);

@@ -32,7 +32,7 @@ enum class Operation {
 };
 inline constexpr std::size_t operation_count = 19;
 
-/// As the control protocol spells it.
+/// Spelt as the control protocol has it.
 [[nodiscard]] const char* name_of(Operation operation);
 [[nodiscard]] std::optional<Operation> operation_named(std::string_view name);
 
@@ -51,7 +51,7 @@ inline constexpr std::size_t operation_count = 19;
     return operation < Operation::reduce || operation > Operation::reduce_scatter_block;
 }
 
-/// Who sends to whom is the communicator's topology.
+/// The communicator's topology says who sends to whom.
 [[nodiscard]] constexpr bool is_among_neighbours(Operation operation) {
     return operation >= Operation::neighbor_allgather;
 }
@@ -76,7 +76,7 @@ enum class Algorithm { native, linear, ring, unknown };
     return operation == Operation::allgather || operation == Operation::allgatherv || operation == Operation::bcast;
 }
 
-/// As the control protocol spells it.
+/// Spelt as the control protocol has it.
 [[nodiscard]] const char* name_of(Algorithm algorithm);
 [[nodiscard]] Algorithm algorithm_named(std::string_view name);
 

@@ -20,7 +20,8 @@ using Address = std::string;
 /// address.
 [[nodiscard]] Address text_of(const sockaddr& address);
 
-/// Of this process's network namespace; none that hold on one link only, as 127.0.0.1.
+/// Returns the addresses of this process's network namespace, without those that hold on one link
+/// only, as 127.0.0.1.
 [[nodiscard]] std::vector<Address> own_addresses();
 
 /// Whether the block, "10.1.0.0/16", has the address; not if either is none.

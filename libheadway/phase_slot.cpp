@@ -50,7 +50,7 @@ PhaseSlot::~PhaseSlot() {
     ::munmap(memory_, place_.map_bytes);
 }
 
-/// Of those that limit anything; 0 if none does.
+/// Returns the strictest of the phases that limit anything; 0 if none does.
 std::uint32_t PhaseSlot::strictest() const {
     const Phase* least = base_.number != 0 ? &base_ : nullptr;
     for (const Entered& one : entered_) {

@@ -32,7 +32,7 @@ struct Phase {
 using EntryId = std::uint64_t;
 inline constexpr EntryId not_entered = 0;
 
-/// Where the daemon says that the slot is.
+/// The place of the slot, as the daemon says.
 struct SlotPlace {
     std::size_t map_bytes = 0;
     std::size_t slot_offset = 0;
@@ -41,8 +41,8 @@ struct SlotPlace {
 
 class PhaseSlot {
 public:
-    /// None if the place makes no sense, or cannot be mapped, or might vanish: `memory` is a BPF
-    /// map, or a memfd that is sealed against shrinking.
+    /// Maps the slot; none if the place makes no sense, or cannot be mapped, or might vanish:
+    /// `memory` is a BPF map, or a memfd that is sealed against shrinking.
     [[nodiscard]] static std::optional<PhaseSlot> map(const UniqueFd& memory,
                                                       const SlotPlace& place);
 
@@ -73,7 +73,7 @@ public:
         store(strictest());
     }
 
-    /// That one ends.  False: it has not been entered here.
+    /// Leaves the phase; false: it has not been entered here.
     bool leave(EntryId entry) {
         const auto left = std::erase_if(entered_, [=](const Entered& one) { return one.id == entry; });
         if (left == 0) return false;

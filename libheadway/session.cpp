@@ -31,7 +31,7 @@ Phase phase_in(const JsonObject& answer) {
             answer.whole_number("bytes_per_s").value_or(no_limit)};
 }
 
-/// What "plan" answers; members that make no sense are as if they were missing.
+/// Reads the answer to "plan"; members that make no sense are as if they were missing.
 PlannedExchange read_plan(const JsonObject& answer) {
     return {answer.flag("paced").value_or(false),
             answer.number("pair_bits_per_s").value_or(0),
@@ -41,7 +41,7 @@ PlannedExchange read_plan(const JsonObject& answer) {
             time_in(answer, "predicted_unpaced")};
 }
 
-/// What "phase" and "rate" answer.
+/// Reads the answer to "phase" or to "rate".
 KnownPhase read_phase(const JsonObject& answer) {
     return {phase_in(answer),
             static_cast<std::uint32_t>(answer.whole_number("generation").value_or(0))};
@@ -65,8 +65,8 @@ bool is_worthwhile(const Pattern& pattern, std::uint64_t bytes) {
     return pattern.paced && bytes > 0 && bytes >= pattern.min_message_bytes;
 }
 
-/// Where all is known and a slot is there, nothing is asked that would tell that
-/// the daemon has gone.
+/// A session that knows everything and has a slot asks nothing that would tell that the daemon has
+/// gone, so it looks after so long.
 constexpr std::chrono::seconds look_pause{1};
 
 }  // namespace
@@ -219,7 +219,7 @@ std::optional<PredictedTime> Session::predicted(const PatternKey& key, std::uint
     return found != predictions_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-/// Not of neighbours, as which the daemon takes all.
+/// Keeps the prediction, unless it is of neighbours: the daemon takes all ranks for these.
 void Session::note_prediction(const PatternKey& key, std::uint64_t bytes, const JsonObject& answer) {
     if (is_among_neighbours(key.operation) || !key.traffic.empty()) return;
     if (const auto time = time_in(answer, "predicted"))

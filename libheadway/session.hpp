@@ -43,7 +43,7 @@ struct AskedAt {
     friend bool operator==(const AskedAt&, const AskedAt&) = default;
 };
 
-/// What the daemon answered to "phase", and as long as it holds.
+/// The daemon's answer to "phase", while it holds.
 struct KnownPhase {
     Phase phase;                   ///< number 0: messages of that size are not paced
     std::uint32_t generation = 0;  ///< 0: not asked yet
@@ -71,7 +71,7 @@ struct PatternKey {
     friend auto operator<=>(const PatternKey&, const PatternKey&) = default;
 };
 
-/// What the daemon answered to "prepare"; not paced unless it said so.
+/// The daemon's answer to "prepare"; a pattern is not paced unless the daemon said so.
 struct Pattern {
     bool paced = false;
     std::uint64_t id = 0;
@@ -91,7 +91,7 @@ struct HeldRates {
     std::uint64_t connection = 0;  ///< on which it was asked; 0: on none
 };
 
-/// Whatever the daemon says, no call is drawn out for longer.
+/// No call is drawn out for longer, whatever the daemon says.
 inline constexpr double longest_call_s = 3600;
 
 /// Durations that the daemon predicts: the higher one with time-outs of TCP.
@@ -106,7 +106,7 @@ struct EnteredCall {
     double end_s = 0;  ///< all its messages are planned to end after that time
 };
 
-/// What the daemon answered to "plan".
+/// The daemon's answer to "plan".
 struct PlannedExchange {
     bool paced = false;
     double pair_bits_per_s = 0;  ///< 0: nothing limits it
@@ -118,7 +118,7 @@ struct PlannedExchange {
 
 /// About a pattern of the job with these hosts; `siblings_disjoint`: as in SessionOptions.
 [[nodiscard]] ObjectText request_of(const char* op, const PatternKey& key, const JobHosts& hosts, bool siblings_disjoint);
-/// Of a plan's answer, that its rates are for.
+/// Returns the algorithm that the rates in a plan's answer are for.
 [[nodiscard]] Algorithm algorithm_of(const JsonObject& answer);
 /// "predicted", or another one; none: it is not there.
 [[nodiscard]] std::optional<PredictedTime> time_in(const JsonObject& answer, const std::string& key);
@@ -161,31 +161,31 @@ public:
     [[nodiscard]] LinkResult<std::optional<Algorithm>> planned_algorithm(
         const PatternKey& key, std::optional<std::uint64_t> bytes, AskedAt& asked);
 
-    /// What the daemon plans for an all-to-all of those hosts, with messages of any size
-    /// if none is given; nothing: there is no daemon now.
+    /// Asks the daemon for its plan of an all-to-all of those hosts, with messages of any size if
+    /// none is given; nothing: there is no daemon now.
     [[nodiscard]] LinkResult<std::optional<PlannedExchange>> plan(
         Operation operation, const HostSet& hosts, std::optional<std::uint64_t> message_bytes);
 
-    /// What the daemon has predicted when it was asked for rates or for an algorithm: of a
-    /// collective by `key`'s algorithm, whose traffic does not count, with messages of
-    /// that size; none: it was not asked, or predicts none.
+    /// Returns what the daemon predicted when it was asked for rates or for an algorithm: the time
+    /// of a collective by `key`'s algorithm, whose traffic does not count, with messages of that
+    /// size; none: it was not asked, or predicts none.
     [[nodiscard]] std::optional<PredictedTime> predicted(const PatternKey& key,
                                                          std::uint64_t bytes) const;
 
     /// Unless not_entered, the rates hold, and leave() of it must follow.
     [[nodiscard]] LinkResult<EntryId> enter(KnownPattern& known, std::uint64_t bytes);
-    /// The same of a single call in which hosts send so many bytes to each other, places in
-    /// `hosts`; the daemon is asked each time.
+    /// Enters a single call in which hosts send so many bytes to each other, places in `hosts`; the
+    /// session asks the daemon each time.
     [[nodiscard]] LinkResult<EnteredCall> enter_call(const HostSet& hosts, const HostTraffic& traffic);
-    /// That one ends.  What was entered on an earlier connection ended with that.
+    /// Leaves what was entered; whatever was entered on an earlier connection ended with that.
     void leave(EntryId entry);
     /// The slot is another process's, whose child this one is: nothing is stored in it any more.
     void disown() noexcept {
         if (contact_) contact_->slot.disown();
     }
 
-    /// Until the next call, and on later connections, too; none: no limit.  Asks
-    /// the daemon only for what it has not answered yet.  False: there is no daemon now.
+    /// Holds rates until the next call, and on later connections, too; none: no limit.  Asks the
+    /// daemon only for what it has not answered yet.  False: there is no daemon now.
     [[nodiscard]] LinkResult<bool> hold(std::shared_ptr<HeldRates> rates);
 
     /// Smaller messages are not paced.
@@ -193,7 +193,7 @@ public:
     /// The smallest in front of a host; 0: none is known.
     [[nodiscard]] std::uint64_t port_buffer_bytes() const { return port_buffer_bytes_; }
 
-    /// For how long this process has waited for the daemon's answers.
+    /// Returns how long this process has waited for the daemon's answers.
     [[nodiscard]] std::chrono::nanoseconds waited() const { return waited_; }
 
 private:

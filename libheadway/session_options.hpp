@@ -19,7 +19,7 @@ struct SessionOptions {
     bool siblings_disjoint = false;  ///< HEADWAY_SIBLINGS=disjoint: see headway-mpi.rst
 };
 
-/// What the environment says; the rest stays at its default.
+/// Reads the options that the environment sets; the rest stays at its default.
 void read_session_options(SessionOptions& options, Complaints& complaints);
 
 }  // namespace headway::glue

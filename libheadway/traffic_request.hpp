@@ -15,7 +15,7 @@ namespace headway::glue {
 /// Between two hosts, places in some list; bytes, or any measure of them.
 using HostTraffic = std::map<std::pair<int, int>, double>;
 
-/// Of the amounts in a request; the traffic is not empty.
+/// Returns the unit of the amounts in a request; the traffic is not empty.
 [[nodiscard]] double bytes_of_unit(const HostTraffic& traffic);
 
 /// Amounts become thousandths of the largest, which makes requests small.

@@ -10,7 +10,7 @@
 namespace headway::glue {
 namespace {
 
-/// For which a rank waits for the others before it goes on without them.
+/// A rank waits for the others for so long before it goes on without them.
 constexpr std::chrono::milliseconds meeting_limit{2000};
 
 }  // namespace

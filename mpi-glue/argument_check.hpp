@@ -43,7 +43,8 @@ public:
     [[nodiscard]] bool can_receive(void* start, const int* counts, const int* displs,
                                    const MPI_Datatype* types) const;
 
-    /// What a rank sends to itself in an all-to-all it also receives: Open MPI refuses anything else.
+    /// Says whether a rank receives as much as it sends to itself in an all-to-all: Open MPI
+    /// refuses anything else.
     [[nodiscard]] static bool fit_together(const Block& sent, const Block& received);
 
     /// MPICH says that a rank's own block may not be sent from where it is received, if it is the same list or number of

@@ -40,12 +40,12 @@ class Blocks {
 public:
     /// Empty ones, of a rank whose own arguments cannot be used.
     Blocks() = default;
-    /// As many elements for each rank, in the order of ranks.
+    /// The blocks have as many elements for each rank, in the order of ranks.
     Blocks(const void* start, int count, MPI_Datatype type) : start_(start), count_(count), type_(type) {}
-    /// Those that counts, and displacements in elements, name.
+    /// The program's lists give the blocks' counts, and their displacements in elements.
     Blocks(const void* start, const int* counts, const int* displs, MPI_Datatype type)
         : start_(start), counts_(counts), displs_(displs), type_(type) {}
-    /// The same with a type for each rank, and displacements in bytes.
+    /// The program's lists give a type for each rank, too, and displacements in bytes.
     Blocks(const void* start, const int* counts, const int* displs, const MPI_Datatype* types)
         : start_(start), counts_(counts), displs_(displs), types_(types) {}
 

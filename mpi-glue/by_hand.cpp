@@ -13,7 +13,7 @@
 namespace headway::glue::by_hand {
 namespace {
 
-/// Without the memory for it, this rank does not join the others, who go on without the library, too.
+/// A rank without the memory for it does not join the others, who go on without the library, too.
 void with_helper(const auto& step) noexcept try {
     step(helper());
 } catch (const std::exception&) {

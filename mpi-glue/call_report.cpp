@@ -156,7 +156,7 @@ std::string list_json(const auto& pairs, const auto& json_of) {
     return "[" + list + "]";
 }
 
-/// Of the job's connections, and of everybody's on its nodes.
+/// Tells of the packets lost by the job's connections, and by everybody's on its nodes.
 std::string lost_packets(const std::map<std::string, NodeCounters>& nodes) {
     NodeCounters all;
     for (const auto& [node, counters] : nodes) {

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::uint64_t median_ns() const;
 
     [[nodiscard]] std::string to_json() const;
-    /// Of the object that `path` leads to.
+    /// Reads the durations of the object that `path` leads to.
     [[nodiscard]] static std::optional<Durations> from_json(const JsonObject& json, const std::string& path);
 
 private:
@@ -67,14 +67,14 @@ struct CallRow {
     [[nodiscard]] std::optional<double> ratio() const;
 };
 
-/// What the node's TCP did.
+/// The counters of the node's TCP.
 struct NodeCounters {
     std::uint64_t timeouts = 0;         ///< whosever, between MPI_Init and MPI_Finalize
     std::uint64_t retransmissions = 0;  ///< segments, the same
     ConnectionCounters own{};           ///< those of the job's ranks
 };
 
-/// Of one rank, or of all ranks put together.
+/// The report of one rank, or of all ranks put together.
 class CallReport {
 public:
     /// `duration`: none of a call whose end nobody saw.
@@ -86,12 +86,12 @@ public:
     void set_node(std::string node, NodeCounters counters);
     void set_daemon_wait(std::chrono::nanoseconds waited) { daemon_wait_ = waited; }
 
-    /// Another rank's.  Of collectives every member has made the same calls, so calls
+    /// Adds another rank's report.  Every member of a collective has made the same calls, so calls
     /// and bytes are those of the rank that made the most.
     void add(const CallReport& other);
 
-    /// Another run's: its calls and packets are more ones; its predictions replace those of
-    /// the same calls.
+    /// Adds another run's report: its calls and packets are more ones; its predictions replace
+    /// those of the same calls.
     void add_run(const CallReport& other);
 
     /// A line for each kind of calls and each node.

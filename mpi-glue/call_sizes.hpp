@@ -24,7 +24,7 @@ using Bytes = std::uint64_t;
     return rank == root;
 }
 
-// What is received from each rank is what is sent to each.
+// An all-to-all receives from each rank as much as it sends to each.
 inline Bytes alltoall(const void*, int, MPI_Datatype, void*, int recvcount,
                       MPI_Datatype recvtype, MPI_Comm) {
     return message_bytes(recvcount, recvtype);

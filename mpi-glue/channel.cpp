@@ -46,7 +46,7 @@ MPI_Comm make_lonely_communicator() {
     return made;
 }
 
-/// With all of its ranks, and with none of the attributes that the program may have set.
+/// Makes a communicator of all ranks that has none of the attributes that the program may have set.
 MPI_Comm make_carrier() {
     MPI_Comm made = MPI_COMM_NULL;
     const int rank = place_in(MPI_COMM_WORLD).rank;
@@ -64,7 +64,8 @@ void return_errors(MPI_Comm communicator) {
     if (communicator != MPI_COMM_NULL) PMPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
 }
 
-/// What ranks that knew no root have sent to everybody; MPI libraries warn of messages that nobody receives.
+/// Receives what ranks that knew no root have sent to everybody; MPI libraries warn of messages
+/// that nobody receives.
 void receive_what_is_left(MPI_Comm carrier) {
     MPI_Status status;
     int is_there = 0;

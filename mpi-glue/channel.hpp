@@ -24,7 +24,7 @@ inline constexpr int channel_bits = 10;
 inline constexpr int call_bits = 16;
 inline constexpr int channels_max = 1 << channel_bits;
 inline constexpr std::uint32_t calls_per_channel = 1U << call_bits;
-/// What Open MPI (2^31 - 1) and MPICH over UCX (2^28 - 1) offer.
+/// Open MPI (2^31 - 1) and MPICH over UCX (2^28 - 1) both offer at least this tag.
 inline constexpr int tag_max_needed = channels_max * (1 << call_bits) * message_kinds - 1;
 
 [[nodiscard]] constexpr int first_tag_of(int channel, std::uint32_t call) {
@@ -43,7 +43,7 @@ public:
     void connect_all() noexcept;
 
     [[nodiscard]] MPI_Comm communicator() const { return carrier_; }
-    /// Of this process alone: see argument_check.hpp.
+    /// The communicator of this process alone: see argument_check.hpp.
     [[nodiscard]] MPI_Comm lonely() const { return lonely_; }
 
     /// A number for `communicator` that none of its ranks uses for another one; none: at no rank.  Collective over
@@ -55,7 +55,7 @@ public:
 private:
     using Mask = std::array<std::uint64_t, channels_max / 64>;
 
-    /// What one rank offers; the bitwise and of all is what they agree on.
+    /// One rank's offer; the ranks agree on the bitwise and of all offers.
     struct Offer {
         std::uint64_t is_able = 0;  ///< all ones, or zero
         std::uint64_t is_held = 0;  ///< zero: another thread of the process is about to take one

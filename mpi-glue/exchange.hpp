@@ -31,9 +31,9 @@ struct Exchange {
 
 inline constexpr std::uint64_t in_place_window_bytes = std::uint64_t{1} << 20;
 
-/// Of a call whose sizes the ranks have told each other (told_sizes.hpp).
+/// A call whose sizes the ranks have told each other (told_sizes.hpp).
 struct ToldCall {
-    /// Of every rank to every rank; null at all ranks: not told.
+    /// The bytes from every rank to every rank; null at all ranks: they have not told each other.
     const SizeTable* sizes = nullptr;
     PieceSchedule schedule{};
     /// All messages are planned to end after that time; 0: as soon as they can.

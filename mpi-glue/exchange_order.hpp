@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::size_t own_host() const {
         return first_host_[static_cast<std::size_t>(own_cluster_)] + static_cast<std::size_t>(own_place_);
     }
-    /// Of this rank, among those of its host.
+    /// This rank's place among those of its host.
     [[nodiscard]] std::size_t own_index() const { return static_cast<std::size_t>(own_index_); }
     [[nodiscard]] int most_on_a_host() const { return most_on_a_host_; }
 

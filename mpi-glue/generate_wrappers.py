@@ -85,7 +85,7 @@ def real(function):
 
 
 def arguments_of(function):
-    """Of an operation that an algorithm of ours may carry out: what the algorithm takes."""
+    """The arguments that our algorithm takes, of an operation that it may carry out."""
     described = function.passed(("request",))
     operation = function.operation.lower()
     if "ring" in function.kind:

@@ -48,7 +48,7 @@
 
 namespace headway::glue {
 
-/// What the daemon is asked for, of calls whose messages have some other size.
+/// The size that the helper asks the daemon for, when a call's messages have another one.
 struct PlannedSize {
     std::uint64_t bytes = 0;
     bool is_between_hosts = false;  ///< see PatternKey
@@ -72,11 +72,12 @@ public:
         small_calls_.store(0, std::memory_order_relaxed);
         return true;
     }
-    /// So many calls at most that passed without may_pace().
+    /// Counts calls that passed without may_pace(): so many at most.
     void note_small_calls(unsigned calls) noexcept {  // a lost one is no loss
         small_calls_.store(small_calls_.load(std::memory_order_relaxed) + calls, std::memory_order_relaxed);
     }
-    /// As the daemon said last; 0: it has not said anything.  All that there are, if nothing is paced.
+    /// The daemon's last word; 0: it has not said anything.  The largest number, if nothing is
+    /// paced.
     [[nodiscard]] std::uint64_t paced_from_bytes() const {
         return active_ ? least_paced_bytes_.load(std::memory_order_relaxed) : std::numeric_limits<std::uint64_t>::max();
     }
@@ -96,8 +97,7 @@ public:
     /// `algorithm`.  Unless not_entered, leave() of it must follow.
     [[nodiscard]] EntryId enter(const Collective& collective, MPI_Comm communicator,
                              std::uint64_t bytes, Algorithm algorithm) noexcept;
-    /// The same by who sends how much to whom in this very call, places in the communicator's
-    /// hosts.
+    /// Enters this very call by who sends how much to whom, places in the communicator's hosts.
     [[nodiscard]] EnteredCall enter_call(const Collective& collective, MPI_Comm communicator,
                                          const HostTraffic& traffic) noexcept;
     void leave(EntryId entry) noexcept;

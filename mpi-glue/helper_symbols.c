@@ -29,7 +29,7 @@ static bool is_of_mpi(const char *name)
 	return false;
 }
 
-/* What the object's dynamic section has under this tag; 0: nothing. */
+/* Returns what the object's dynamic section has under this tag; 0: nothing. */
 static uintptr_t dynamic_value(const struct link_map *object, ElfW(Sxword) tag)
 {
 	for (const ElfW(Dyn) *at = object->l_ld; at->d_tag != DT_NULL; at++)
@@ -38,7 +38,7 @@ static uintptr_t dynamic_value(const struct link_map *object, ElfW(Sxword) tag)
 	return 0;
 }
 
-/* The same of an address, which some dynamic linkers leave as it is in the file. */
+/* Returns the address under this tag, which some dynamic linkers leave as it is in the file. */
 static const void *dynamic_address(const struct link_map *object, ElfW(Sxword) tag)
 {
 	uintptr_t value = dynamic_value(object, tag);

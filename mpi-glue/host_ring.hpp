@@ -37,14 +37,14 @@ public:
     /// `ranks_of_host`: by place in the ring, each host's ranks; outlives the ring.
     HostRing(const Hosts& ranks_of_host, int own_rank);
 
-    /// The same ring with `rank` as its host's leader; of the others it is their first.
+    /// Returns the ring with `rank` as its host's leader; other hosts are led by their first rank.
     [[nodiscard]] HostRing led_by(int rank) const;
 
     [[nodiscard]] int own_rank() const { return own_rank_; }
     [[nodiscard]] int hosts() const { return static_cast<int>(hosts_->size()); }
     [[nodiscard]] bool is_leader() const { return own_rank_ == leader(0); }
 
-    // Of the host `steps` after this rank's in the ring, or before it, if negative.
+    // The place of the host `steps` after this rank's in the ring, or before it, if negative.
     [[nodiscard]] int place(int steps) const { return wrapped(own_host_ + steps, hosts()); }
     [[nodiscard]] int leader(int steps) const;
     [[nodiscard]] const std::vector<int>& ranks_on(int steps) const {

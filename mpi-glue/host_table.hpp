@@ -57,7 +57,8 @@ public:
     /// The place in `hosts`, which are the communicator's, of each member's host.
     [[nodiscard]] std::vector<int> places_of(MPI_Comm communicator, const HostSet& hosts) const;
 
-    /// Of each cluster and host in it, the members on it.  Empty if some member is not of this job.
+    /// Returns, by cluster and host in it, the members on the host.  Empty if some member is not of
+    /// this job.
     [[nodiscard]] RanksByCluster clusters_of(MPI_Comm communicator) const;
 
     /// Their names.

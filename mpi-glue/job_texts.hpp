@@ -16,7 +16,7 @@ namespace headway::glue {
 /// A rank's own text; none: it has no memory for one.
 using OwnText = std::optional<std::string>;
 
-/// What `make` gives.
+/// Calls `make` and returns its text; none: there is no memory for it.
 [[nodiscard]] OwnText own_text(const auto& make) {
     OwnText text;
     if (!has_memory_for([&] { text = make(); })) text.reset();
@@ -29,7 +29,8 @@ using OwnText = std::optional<std::string>;
 /// unpaced at the start of a job, and a frame that is lost then leaves its connection with a small window.
 [[nodiscard]] std::optional<std::vector<std::string>> allgather_texts(const OwnText& own) noexcept;
 
-/// The same at rank 0, of any bytes; others get as many empty ones.  None, too: they have 2 GiB and more together.
+/// Gathers the texts, of any bytes, at rank 0; others get as many empty ones.  None also if they
+/// have 2 GiB and more together.
 [[nodiscard]] std::optional<std::vector<std::string>> gather_texts(const OwnText& own) noexcept;
 
 /// That of rank 0.  None: a rank has no memory.

@@ -40,7 +40,7 @@ std::string text_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// None: not known.
+/// Returns the parent's number; none: it is not known.
 pid_t parent_of(pid_t process) {
     const std::string stat = text_of("/proc/" + std::to_string(process) + "/stat");
     const std::size_t name_end = stat.rfind(')');  // the name may have blanks
@@ -70,8 +70,7 @@ std::string hydra_job(pid_t process) {
     return port.empty() || group.empty() ? "" : port + "/" + group;
 }
 
-/// The same at all ranks of the job, and of no other job; "" if there is nothing of that
-/// kind.
+/// Returns a name that is equal at all ranks of the job, and of no other job; "" if there is none.
 std::string job_among_names() {
     pid_t process = ::getppid();
     for (int i = 0; i < ancestors_max && process > 1; ++i, process = parent_of(process)) {
@@ -82,7 +81,7 @@ std::string job_among_names() {
     return parent == MPI_COMM_NULL ? slurm_step() : "";
 }
 
-/// Of rank R "headway/JOB/R/NAME".
+/// Names rank R's values "headway/JOB/R/NAME".
 class NamesWithPrefix : public LaunchNames {
 public:
     explicit NamesWithPrefix(const std::string& job) : LaunchNames(job) {
@@ -156,7 +155,7 @@ private:
         return sent == static_cast<ssize_t>(line.size());
     }
 
-    /// Without its end.  Byte by byte: what follows it is not ours.
+    /// Reads a line without its end, byte by byte: what follows it is not ours.
     [[nodiscard]] std::optional<std::string> read_line() const {
         std::string line;
         while (line.size() < pmi_line_bytes) {

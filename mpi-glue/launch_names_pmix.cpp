@@ -47,7 +47,7 @@ bool find_all(void* library, const std::string& prefix, Pmix& pmix) {
            find(library, prefix + "PMIx_Get", pmix.get);
 }
 
-/// Of the libraries that are loaded, the one that has PMIx; it stays loaded.
+/// Finds PMIx in a loaded library, which then stays loaded.
 int look_in(dl_phdr_info* object, std::size_t, void* found) {
     if (std::string_view(object->dlpi_name).find("pmix") == std::string_view::npos) return 0;
     void* const library = ::dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
@@ -78,7 +78,7 @@ protected:
         key[whole.copy(key, PMIX_MAX_KEYLEN)] = '\0';
     }
 
-    /// What PMIx has allocated, and does not free.
+    /// Takes the text, which PMIx has allocated and does not free.
     [[nodiscard]] static std::optional<std::string> text_of(const pmix_value_t& value) {
         if (value.type != PMIX_STRING || value.data.string == nullptr) return std::nullopt;
         std::string text = value.data.string;
@@ -92,7 +92,7 @@ private:
     std::string prefix_;
 };
 
-/// That the launcher keeps.
+/// The launcher keeps these names.
 class PublishedNames : public PmixNames {
 public:
     using PmixNames::PmixNames;
@@ -114,7 +114,7 @@ public:
     }
 };
 
-/// That each rank's server tells.
+/// Each rank's server tells these names.
 class CommittedNames : public PmixNames {
 public:
     using PmixNames::PmixNames;

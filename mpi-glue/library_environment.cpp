@@ -19,9 +19,10 @@
 namespace headway::glue {
 namespace {
 
-// With PUT the sender of a message above the eager limit sends a header only and waits for the receiver's
-// request, which queues behind the receiver's own data in the same TCP stream: the two halves
-// of an exchange take turns.  Pacing makes the wait longer.  Without RDMA for a request there is no PUT.
+// The sender of a message above the eager limit, with PUT, sends a header only and waits for the
+// receiver's request, which queues behind the receiver's own data in the same TCP stream: the two
+// halves of an exchange take turns.  Pacing makes the wait longer.  Without RDMA for a request
+// there is no PUT.
 constexpr const char* rdma_variable = "OMPI_MCA_pml_ob1_max_rdma_per_request";
 constexpr const char* no_rdma = "0";
 
@@ -65,13 +66,13 @@ bool has_infiniband() {
     return !none && devices != std::filesystem::directory_iterator();
 }
 
-/// As mpirun and Hydra tell: all ranks are on this node, and talk through its memory.
+/// Says whether mpirun or Hydra tells that all ranks are on this node, and talk through its memory.
 bool is_on_one_node() {
     const auto here = environment_value(is_open_mpi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS");
     return here && here == environment_value(is_open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
 }
 
-/// Of the UCX in this process, the major and the minor number; none: there is no UCX.
+/// Returns the major and the minor number of the UCX in this process; none: there is no UCX.
 std::optional<std::pair<unsigned, unsigned>> ucx_version() {
     void* const library = ::dlopen(rendezvous_library, RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) return std::nullopt;

@@ -25,13 +25,13 @@
 
 namespace headway::glue {
 
-/// Of the networks that UCX may use, is TCP the one that it will?  Its settings
-/// UCX_TLS and UCX_NET_DEVICES, none where they are not set, and whether the node
-/// has InfiniBand devices, which UCX prefers.
+/// Says whether TCP is the one of its networks that UCX will use, by its settings UCX_TLS and
+/// UCX_NET_DEVICES, none where they are not set, and by whether the node has InfiniBand devices,
+/// which UCX prefers.
 [[nodiscard]] bool is_tcp_the_network(const char* transports, const char* devices,
                                       bool has_infiniband);
 
-/// The same of what Open MPI may use, by its settings "pml" and "btl".
+/// Says whether Open MPI will use TCP, by its settings "pml" and "btl".
 [[nodiscard]] bool is_tcp_the_network_of_open_mpi(const char* pml, const char* btl, bool has_infiniband);
 
 class LibraryEnvironment {
@@ -47,7 +47,7 @@ public:
     /// Takes back what apply() set.
     void restore();
 
-    /// What was set or left, and how to switch it off: for the user's eyes.
+    /// Tells the user what was set or left, and how to switch it off.
     [[nodiscard]] std::string summary() const;
 
 private:

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where an object is loaded. */
+/* The addresses at which an object is loaded. */
 struct range {
 	uintptr_t begin;
 	uintptr_t end;
@@ -18,7 +18,7 @@ struct range {
  */
 void *open_object_at(const void *address, struct range *range);
 
-/* Where the object begins that has this address; NULL: there is none. */
+/* Returns where the object begins that has this address; NULL: there is none. */
 const void *base_of(const void *address);
 
 /* Calls `visit` with a handle of each object but the program itself, in the order in which they were

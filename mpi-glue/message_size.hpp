@@ -51,7 +51,7 @@ struct Place {
     return counts != nullptr && ranks > 0 ? message_bytes(*std::max_element(counts, counts + ranks), type) : 0;
 }
 
-/// The same where every message has a type of its own.
+/// Returns the size of the largest message where every message has a type of its own.
 [[nodiscard]] inline std::uint64_t largest_message(MPI_Comm communicator, const int* counts,
                                                    const MPI_Datatype* types) {
     if (counts == nullptr || types == nullptr) return 0;

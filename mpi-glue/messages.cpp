@@ -10,15 +10,15 @@
 namespace headway::glue {
 namespace {
 
-/// What concerns one message only.  Another error is one of the communicator.
+/// Says whether an error concerns one message only; any other one is the communicator's.
 bool is_of_one_message(int status) {
     int error_class = MPI_SUCCESS;
     PMPI_Error_class(status, &error_class);
     return error_class == MPI_ERR_TRUNCATE;
 }
 
-/// Of an error in a wait for a receive MPICH tells the handler of MPI_COMM_WORLD, which ends the job, because it does not
-/// know the communicator any more; that of a persistent one it knows.
+/// MPICH tells an error in a wait for a receive to the handler of MPI_COMM_WORLD, which ends the
+/// job, because it does not know the communicator any more; for a persistent receive it does.
 int start_receive(const Block& block, int from, int tag, MPI_Comm carrier, MPI_Request* request) {
     if (is_open_mpi) return PMPI_Irecv(block.room(), block.count, block.type, from, tag, carrier, request);
     const int made = PMPI_Recv_init(block.room(), block.count, block.type, from, tag, carrier, request);
@@ -28,7 +28,7 @@ int start_receive(const Block& block, int from, int tag, MPI_Comm carrier, MPI_R
     return started;
 }
 
-/// What has been completed; a persistent one is still there.
+/// Forgets a completed request, of which MPI still has a persistent one.
 void forget(MPI_Request& request) {
     if (!is_open_mpi && request != MPI_REQUEST_NULL) real::Request_free(&request);
     request = MPI_REQUEST_NULL;
@@ -61,14 +61,15 @@ void Messages::copy(const Block& from, const Block& to) {
     (void)send(from, call_.rank, MessageKind::copy);
 }
 
-/// If none comes the receive stays, by a tag that nobody uses again, for the ranks agree on another channel.
+/// Accepts one message.  If none comes the receive stays, by a tag that nobody uses again, for the
+/// ranks agree on another channel.
 void Messages::let_come(MessageKind kind) {
     MPI_Request request = MPI_REQUEST_NULL;
     note(start({}, MPI_ANY_SOURCE, call_.tag_of(kind), Direction::to_here, &request));
     if (request != MPI_REQUEST_NULL) call_.standing->keep(request);
 }
 
-/// Without memory for it, MPI frees the request when such a message has come.
+/// Without memory for the request, it is freed: MPI does that when such a message has come.
 void StandingReceives::keep(MPI_Request request) noexcept try {
     const std::lock_guard lock(mutex_);
     std::erase_if(requests_, [](MPI_Request& earlier) {

@@ -115,12 +115,12 @@ public:
     /// Blocks of no bytes are left alone.
     void copy(const Block& from, const Block& to);
 
-    /// Whatever rank sends this one a message of that kind, its data are lost, and it is not waited for.
+    /// Accepts a message of that kind from any rank: its data are lost, and nobody waits for it.
     void let_come(MessageKind kind);
 
-    /// For one more that need not wait for the oldest.
+    /// Says whether one more may be posted that need not wait for the oldest.
     [[nodiscard]] bool has_room(Direction direction) { return !lane_of(direction).is_full(); }
-    /// Of those that are not known to be complete.
+    /// Returns the oldest that is not known to be complete.
     [[nodiscard]] Ticket oldest(Direction direction) {
         const Lane& lane = lane_of(direction);
         return {direction, lane.has_some() ? lane.completed + 1 : 0};
@@ -152,7 +152,7 @@ private:
     };
     static constexpr std::chrono::seconds end_patience{1};
 
-    /// What is under way in one direction, by serial numbers.
+    /// The messages under way in one direction, by serial numbers.
     struct Lane {
         std::span<Slot> slots;
         std::uint64_t posted = 0;     ///< the serial of the last one

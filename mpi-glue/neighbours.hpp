@@ -12,9 +12,9 @@ namespace headway::glue {
 /// grid.  Empty without a topology.
 [[nodiscard]] std::vector<int> destinations_of(MPI_Comm communicator);
 
-/// Of every rank, without any communication; ranks beyond an edge are left out.
-/// Empty without a topology, and of a distributed graph, of which a rank knows its
-/// own neighbours only.
+/// Returns every rank's destinations, without any communication; ranks beyond an edge are left out.
+/// It is empty without a topology, and for a distributed graph, of which a rank knows its own
+/// neighbours only.
 [[nodiscard]] std::vector<std::vector<int>> destinations_of_all(MPI_Comm communicator);
 
 }  // namespace headway::glue

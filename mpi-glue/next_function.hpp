@@ -12,8 +12,8 @@ namespace headway::glue {
 /// it, and knows an MPI library that is not visible from here.
 void find_functions_by(headway_find* find);
 
-/// What `name` would be without Headway.  A program that calls a function which its
-/// MPI library lacks ends here, as it would have ended in the dynamic linker.
+/// Returns what `name` would be without Headway.  A program that calls a function which its MPI
+/// library lacks ends here, as it would have ended in the dynamic linker.
 [[nodiscard]] headway_function* next_symbol(const char* name);
 
 template <class Function>

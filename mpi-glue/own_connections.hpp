@@ -12,7 +12,7 @@
 
 namespace headway::glue {
 
-/// Of connections that are open.
+/// Counters of connections that are open.
 struct ConnectionCounters {
     std::uint64_t connections = 0;
     std::uint64_t retransmissions = 0;  ///< segments; a probe of what had arrived is none
@@ -26,7 +26,7 @@ struct ConnectionCounters {
     }
 };
 
-/// Of those whose other end is at one of the addresses.  It needs /proc and no right.
+/// Counts connections whose other end is at one of the addresses.  It needs /proc and no right.
 [[nodiscard]] ConnectionCounters count_own_connections(const std::set<Address>& others);
 
 /// Sets an option of a TCP socket to so many microseconds; false: the kernel refuses.

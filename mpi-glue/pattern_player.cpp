@@ -49,13 +49,13 @@ std::vector<int> hosts_by_rank(int ranks) {
     return hosts;
 }
 
-/// What a recording says of point-to-point messages that are paced: bytes between hosts.
+/// The paced point-to-point messages of a recording: bytes between hosts.
 class RecordedTraffic {
 public:
     RecordedTraffic(std::vector<int> host_of_rank, std::uint64_t min_message_bytes)
         : host_of_rank_(std::move(host_of_rank)), min_message_bytes_(static_cast<double>(min_message_bytes)) {}
 
-    /// What is wrong with it, or "".
+    /// Reads a recording and returns what is wrong with it, or "".
     [[nodiscard]] std::string read(std::string text) {
         const auto take = [&](std::string_view path, const JsonObject& json) {
             if (path == "phases.flows" && add_flow(json)) ++sound_flows_;

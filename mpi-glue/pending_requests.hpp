@@ -28,9 +28,9 @@ namespace headway::glue {
 
 class PendingRequests {
 public:
-    /// Nothing that a wait could complete is of interest.
+    /// Says whether a wait could complete nothing of interest.
     [[nodiscard]] bool is_quiet() const { return under_way_.load(std::memory_order_relaxed) == 0; }
-    /// Of a nonblocking collective that is under way.
+    /// A nonblocking collective that is under way.
     struct UnderWay {
         EntryId entry = not_entered;
         std::optional<ReportedRequest> reported{};
@@ -43,12 +43,12 @@ public:
     /// Without memory for it, it ends now, as if nobody had seen when.
     void begin(MPI_Request request, EntryId entry, std::optional<ReportedRequest> reported) noexcept;
 
-    /// What is known of `waited`, which is not under way here any more.
+    /// Takes what is known of `waited`, which is not under way here any more.
     [[nodiscard]] AllUnderWay take(std::span<const MPI_Request> waited) noexcept;
-    /// Of `taken`, which take() gave, those that MPI has completed end; `waited` as it is now.
+    /// Ends those of `taken`, which take() gave, that MPI has completed; `waited` as it is now.
     void end_or_put_back(AllUnderWay taken, std::span<const MPI_Request> waited) noexcept;
 
-    /// Nobody will see the end of those that are under way; they are reported so.
+    /// Reports that nobody will see the end of those that are under way.
     void abandon() noexcept;
 
 private:

@@ -75,7 +75,8 @@ private:
         return told_.schedule.piece_in(round, {from, to, place_.is_on_one_host(from, to)}, told_.sizes->sent(from, to));
     }
 
-    /// Of a program that sends more than there is room for, the pieces come, for the sender relies on that, but find none.
+    /// If a program sends more than there is room for, its pieces come, since the sender relies on
+    /// that, but they find no room.
     [[nodiscard]] static Block part(PackedBlocks& blocks, int rank, const Piece& piece) {
         PackedBlock& block = blocks[static_cast<std::size_t>(rank)];
         return piece.first + piece.bytes <= block.bytes() ? block.part(piece.first, piece.bytes) : Block{};

@@ -56,7 +56,7 @@ static const struct entry entries[] = {
 };
 #undef HEADWAY_FUNCTION
 
-/* Of trampolines.S: where the call of each function goes. */
+/* trampolines.S reads from here where the call of each function goes. */
 extern _Atomic(headway_function *) headway_targets[];
 
 /* Where it goes if its target is still unresolved and the caller is known; trampolines.S
@@ -114,7 +114,7 @@ static bool launched_first(void)
 	return true;
 }
 
-/* As settings.cpp reads a switch. */
+/* Reads the switch as settings.cpp does. */
 static bool switched_off(void)
 {
 	const char *value = getenv("HEADWAY");
@@ -137,7 +137,7 @@ static void *seen(void *scope, const char *name)
 	return base_of(found) == base_of(entries) ? NULL : found;
 }
 
-/* Of all that a process may call without us, the MPI library's own is the last. */
+/* Looks for the function without us; the MPI library's own is the last that a process may call. */
 static headway_function *find_next(const char *name)
 {
 	const struct choice *choice = atomic_load_explicit(&chosen, memory_order_acquire);
@@ -199,8 +199,9 @@ static bool is_of_library(const struct choice *choice, const void *function)
 	return base && (base == choice->bases[0] || base == choice->bases[1]);
 }
 
-/* Beside this library.  Not $ORIGIN, if it can be helped: UCX 1.18 puts a dlopen() of its own before the C library's,
- * and then that means UCX's folder.
+/* Writes the path of the helper, which is beside this library.  It is not $ORIGIN, if that can be
+ * helped: UCX 1.18 puts a dlopen() of its own before the C library's, and then that means UCX's
+ * folder.
  */
 static void put_helper_path(char *path, size_t bytes, const char *name)
 {
@@ -280,7 +281,8 @@ static const struct choice *library_seen(void *scope)
 	return choice && is_of_library(choice, version) ? choice : NULL;
 }
 
-/* Where a call leads by whoever sees `scope`; NULL: there is no such function. */
+/* Returns where a call leads that is made by whoever sees `scope`; NULL: no such function is there.
+ */
 static headway_function *target_in(void *scope, const struct entry *entry)
 {
 	headway_function *found = (headway_function *)seen(scope, entry->name);
@@ -316,7 +318,7 @@ static void remember(size_t index, struct range range, headway_function *target)
 		continue;
 }
 
-/* Of what the objects of the process see. */
+/* The best of the functions that the objects of the process see. */
 struct candidate {
 	const struct entry *entry;
 	headway_function *target;

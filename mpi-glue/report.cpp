@@ -35,7 +35,7 @@ std::string name_of(MPI_Comm communicator) {
     return name.empty() ? ranks : name + ", " + ranks;
 }
 
-/// As MPI's functions are called, in small letters.
+/// Returns the name of MPI's function, in small letters.
 std::string name_of(Operation operation, CallForm form) {
     const std::string name = glue::name_of(operation);
     return form == CallForm::nonblocking ? "i" + name : name;
@@ -96,7 +96,7 @@ void Reporter::count(const ReportedKind& what,
     give_up();
 }
 
-/// What was not predicted while the program ran.
+/// Asks for predictions that nobody asked for while the program ran.
 void Reporter::predict() {
     for (const auto& [kind, hosts] : to_predict_) {
         CallRow& row = report_.rows().at(kind);
@@ -116,7 +116,7 @@ void Reporter::count_connections(const std::set<Address>& addresses) {
                                        count_own_connections(addresses)});
 }
 
-/// None: this rank's report has gaps, or there is no memory for it.
+/// Writes this rank's report; none: it has gaps, or there is no memory for it.
 OwnText Reporter::complete(const std::set<Address>& addresses) {
     if (is_incomplete_) return std::nullopt;
     return own_text([&] {

@@ -31,7 +31,7 @@ struct ReportedKind {
     CallKind kind;
     std::uint64_t bytes = 0;
     std::optional<double> predicted_s{};  ///< by what the daemon has answered so far
-    /// Of those that this rank asks the planner for: whose first rank it is.
+    /// The hosts, if this rank asks the planner for the kind's prediction: it is their first rank.
     std::optional<HostSet> hosts{};
 };
 
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] ReportedKind kind_of(const Collective& collective, CallForm form,
                                        MPI_Comm communicator, std::uint64_t bytes,
                                        std::uint64_t planned_bytes, Algorithm algorithm, bool paced);
-    /// None: no report is wanted.
+    /// Begins to report a request; none: no report is wanted.
     [[nodiscard]] std::optional<ReportedRequest> request(const auto& call, CallForm form,
                                                          bool paced) noexcept;
 

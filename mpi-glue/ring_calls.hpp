@@ -36,7 +36,7 @@ using Bytes = std::uint64_t;
     return ranks > 0 ? bytes / static_cast<Bytes>(ranks) : 0;
 }
 
-/// What the ranks have on the average.
+/// Returns the mean of the ranks' bytes.
 [[nodiscard]] inline Bytes average(const int* counts, MPI_Datatype type, MPI_Comm comm) {
     const int ranks = place_in(comm).ranks;
     if (counts == nullptr || std::any_of(counts, counts + ranks, [](int count) { return count < 0; })) return 0;

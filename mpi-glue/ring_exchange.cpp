@@ -97,7 +97,7 @@ enum class Form : std::uint32_t {
     from_the_root, ///< said to such a rank: it is
 };
 
-/// What the root says before its data.
+/// The root sends this before its data.
 struct Header {
     std::uint64_t bytes = 0;
     std::uint32_t root = 0;
@@ -139,7 +139,8 @@ private:
     std::size_t count_ = 1;
 };
 
-/// What a rank does once it knows the header: receives from its parent, if it has one, and sends to its children.
+/// Carries out a rank's part once it knows the header: it receives from its parent, if it has one,
+/// and sends to its children.
 class RingBcast {
 public:
     RingBcast(const OwnCall& call, const TreePlace& place, const Header& header, int hosts)
@@ -163,7 +164,7 @@ public:
         return messages_.wait_for_all();
     }
 
-    /// Of a rank that has no use for the data, or no room: they pass through a little memory.
+    /// Passes the data on through a little memory, at a rank that has no use for them, or no room.
     [[gnu::noinline]] int pass(Form form) noexcept {
         std::array<char, segment_most_bytes> passing;
         if (form != Form::segments) {

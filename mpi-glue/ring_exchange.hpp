@@ -38,7 +38,7 @@ struct Broadcast {
 /// Statuses of MPI.  `missing`: of each rank, whether its block did not come; for the call's own use.
 [[nodiscard]] int ring_allgather(const HostRing& ring, const OwnCall& call, const Gathering& gathering,
                                  bool* missing) noexcept;
-/// What is shorter than `long_from_bytes` at the root goes along a tree.
+/// A broadcast of less than `long_from_bytes` at the root goes along a tree.
 [[nodiscard]] int ring_bcast(const HostRing& ring, const OwnCall& call, const Broadcast& broadcast,
                              std::uint64_t long_from_bytes) noexcept;
 

@@ -28,14 +28,14 @@ struct RootedExchange {
     Block own{};            ///< this rank's message
     Blocks of_root{};       ///< at the root, each rank's
 
-    /// With empty blocks.
+    /// Returns the exchange with empty blocks.
     [[nodiscard]] RootedExchange without_data() const { return {direction, root, true, {}, {}}; }
 };
 
 /// A status of MPI.
 [[nodiscard]] int carry_out(const RootedExchange& exchange, const OwnCall& call) noexcept;
 
-/// Only what the root sends itself.
+/// Copies only what the root sends to itself.
 void copy_at_root(const RootedExchange& exchange, Messages& messages);
 
 namespace rooted {

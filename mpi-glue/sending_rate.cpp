@@ -86,7 +86,7 @@ void SendingRate::set(MPI_Comm communicator, MPI_Info info) noexcept try {
     in_force_ = communicator;
     hold(*kbytes_per_s);
 } catch (const std::exception&) {
-    // Without the memory for it there is no such rate.
+    // A process without the memory for it has no such rate.
 }
 
 void SendingRate::add_to(MPI_Info info, MPI_Comm communicator) noexcept try {

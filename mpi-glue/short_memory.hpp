@@ -17,7 +17,8 @@ bool has_memory_for(const auto& step) try {
     return false;
 }
 
-/// What `step` gives; where memory is short it is tried once more, for without it the others would wait in vain.
+/// Returns what `step` gives.  Where memory is short it tries once more, because the others would
+/// wait in vain otherwise.
 auto at_second_try(const auto& step) {
     try {
         return step();

@@ -18,7 +18,7 @@ constexpr const char* outcome = "outcome";
 constexpr const char* yes = "yes";
 constexpr const char* no = "no";
 
-/// What another rank publishes, and until when it is waited for.
+/// A name that another rank publishes, and until when this one waits for it.
 struct Awaited {
     int rank = 0;
     const char* name = nullptr;
@@ -26,7 +26,7 @@ struct Awaited {
     Clock::time_point deadline;
 };
 
-/// None: it was not there at the deadline.
+/// Waits for a name; none: it was not there at the deadline.
 std::optional<std::string> wait_for(LaunchNames& names, const WaitingTime& time, const Awaited& awaited) {
     // Between two look-ups: short at first, then so long that the launcher, which answers
     // those of all ranks, has no more than some ten thousand of them in a second.
@@ -45,7 +45,7 @@ std::optional<std::string> wait_for(LaunchNames& names, const WaitingTime& time,
     }
 }
 
-/// Without the memory for it, as a launcher that refuses.
+/// A rank without the memory for it does as if the launcher had refused.
 bool publish(LaunchNames& names, const char* name, const std::string& value) {
     bool is_published = false;
     (void)has_memory_for([&] { is_published = at_second_try([&] { return names.publish(name, value); }); });
@@ -101,7 +101,7 @@ StartOutcome follow(LaunchNames& names, const Participant& self, const WaitingTi
         (void)publish(names, here, left);
         return not_all(not_in_time(0, limit), false);
     }
-    // What a launcher refuses it may have kept all the same, and then rank 0 has seen it.
+    // A launcher may have kept what it refused, and then rank 0 has seen it.
     const bool is_published = publish(names, here, self.version);
     // rank 0 is about to tell: waiting on, no delay makes this rank decide otherwise
     const auto deadline = is_published ? Clock::time_point::max() : time.now() + limit;

@@ -28,8 +28,8 @@
 
 namespace headway::glue {
 
-/// What one rank publishes all ranks of the job can look up, as of that rank, from the
-/// moment at which publish() has returned true.  Names of other jobs are others.
+/// All ranks of the job can look up what one rank publishes, as of that rank, from the moment at
+/// which publish() has returned true.  Names of other jobs are others.
 class LaunchNames {
 public:
     explicit LaunchNames(std::string job) : job_(std::move(job)) {}
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] virtual bool publish(const std::string& name, const std::string& value) = 0;
     [[nodiscard]] virtual std::optional<std::string> lookup(int rank, const std::string& name) = 0;
 
-    /// The same at all ranks of the job, and of no other job.
+    /// A name that is equal at all ranks of the job, and of no other job.
     [[nodiscard]] const std::string& job() const { return job_; }
 
 private:

@@ -18,7 +18,7 @@
 
 namespace headway::glue {
 
-/// What one rank sends and receives differs: some message is much larger than the mean.
+/// Says whether a rank's messages differ in size: some message is much larger than the mean.
 [[nodiscard]] bool are_uneven(const Exchange& exchange, const OwnCall& call) noexcept;
 
 /// Nothing of what this rank sends or receives has to be copied to be bytes one behind the other.

@@ -11,12 +11,12 @@
 
 namespace headway::glue {
 
-/// So many ranks on so many hosts tell each other, and no more: each gets a small message from every other at once, which
-/// a port's buffer has to hold, and headwayd plans for each call anew.
+/// Only up to so many ranks on so many hosts tell each other sizes: each gets a small message from
+/// every other at once, which a port's buffer has to hold, and headwayd plans for each call anew.
 inline constexpr int telling_ranks_max = 64;
 inline constexpr std::size_t telling_hosts_max = 32;
 
-/// What each rank sends to each other in bytes, and the buffer of a port that it knows, 0 if none.
+/// The bytes that each rank sends to each other, and the port buffer that it knows, 0 if none.
 class SizeTable {
 public:
     SizeTable() = default;
@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] int ranks() const { return ranks_; }
     [[nodiscard]] int row_words() const { return ranks_ + 1; }
-    /// Of one rank: a number for each rank, and the buffer.
+    /// The row of one rank: a number for each rank, and the buffer.
     [[nodiscard]] std::uint64_t* row(int rank) { return words_.data() + rank * row_words(); }
     [[nodiscard]] std::uint64_t sent(int from, int to) const { return words_[word_of(from) + static_cast<std::size_t>(to)]; }
     /// The smallest that any rank knows; 0: nobody knows one.
@@ -37,10 +37,10 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-/// What each host sends to each other.  `host_of_rank` has a number for each rank.
+/// Adds up what each host sends to each other.  `host_of_rank` has a number for each rank.
 [[nodiscard]] HostTraffic traffic_between_hosts(const SizeTable& sizes, const std::vector<int>& host_of_rank);
 
-/// So many pieces of a message may be under way at a time, so that there is always one to send.
+/// So many pieces of a message may be under way at a time, so that there always is one to send.
 inline constexpr int pieces_ahead = 2;
 
 /// In how many pieces each message goes (piecewise_exchange.hpp): so many that pieces_ahead of every message to the same

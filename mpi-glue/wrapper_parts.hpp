@@ -77,7 +77,8 @@ private:
     EntryId& entry_;
 };
 
-/// Such a call is the MPI library's, and neither paced nor reported: nothing more is asked.
+/// Says whether the call is the MPI library's, and neither paced nor reported: nothing more is
+/// asked.
 inline bool is_left_alone(Operation operation, MPI_Comm communicator) {
     const ThreadState& thread = this_thread();
     if (thread.entered != not_entered || reporter().is_on()) return false;
@@ -87,8 +88,8 @@ inline bool is_left_alone(Operation operation, MPI_Comm communicator) {
     return state != nullptr && state->is_of_library;
 }
 
-/// Of an operation that may be carried out by an algorithm of ours; then it has been counted, if need be.  `bytes` is a
-/// function, of a message's size.
+/// Says whether a call of an operation for which we have an algorithm is left alone, and counts it,
+/// if need be.  `bytes` is a function, of a message's size.
 bool is_left_alone(Operation operation, MPI_Comm communicator, const auto& bytes) {
     const ThreadState& thread = this_thread();
     if (thread.entered != not_entered) return false;
@@ -101,7 +102,7 @@ bool is_left_alone(Operation operation, MPI_Comm communicator, const auto& bytes
     return true;
 }
 
-/// Of such a call, which has ended; `arguments` is a function.
+/// Ends a call that was left alone; `arguments` is a function.
 int ended(int status, Operation operation, MPI_Comm communicator, const auto& arguments) {
     if (status != MPI_SUCCESS) {
         OwnState* const state = OwnAlgorithms::remembered(this_thread(), communicator);
@@ -138,15 +139,15 @@ int run_by_told_sizes(const auto& call, OwnAlgorithms::Chosen& chosen, const aut
     return own_algorithms().run(chosen, exchange);
 }
 
-/// What a rank returns of a call that an algorithm of ours has carried out, and the last that is done in it: the program's
-/// error handler may throw, jump, or end the process.
+/// Returns the status of a call that an algorithm of ours has carried out.  Nothing may follow it:
+/// the program's error handler may throw, jump, or end the process.
 int returned(const auto& call, const OwnAlgorithms::Chosen& chosen, int status, const auto& native) {
     if (chosen.is_refused) return native();
     if (status != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.communicator, status);
     return status;
 }
 
-/// Of one operation, what this rank sees of its call.
+/// Returns what this rank sees of its call.
 template <class Exchanged>
 SeenCall seen_of(const auto& call, const auto& exchange, const OwnCall& own, bool may_tell) {
     SeenCall seen{call.bytes(), false, true};
@@ -171,7 +172,7 @@ int blocking_natively(const auto& call, const OwnAlgorithms::Chosen& chosen, con
     return status;
 }
 
-/// With `exchange`, a CheckedCall.
+/// Carries out a call that may go by an algorithm of ours; `exchange` is a CheckedCall.
 int blocking(const auto& call, const auto& exchange, const auto& native) {
     using Exchanged = decltype(exchange.make());
     auto chosen = own_algorithms().choose(call.collective, call.communicator, [&](const OwnCall& own, bool may_tell) {
@@ -190,7 +191,7 @@ int blocking(const auto& call, const auto& exchange, const auto& native) {
     return returned(call, chosen, status, native);
 }
 
-/// With `ring`, see ring_calls.hpp.
+/// Carries out a call that may go around a ring; for `ring` see ring_calls.hpp.
 int blocking_by_ring(const auto& call, const auto& ring, const auto& native) {
     auto chosen = own_algorithms().choose(call.collective, call.communicator,
                                           [&](const OwnCall&, bool) { return SeenCall{ring.step_bytes(), false, true}; });

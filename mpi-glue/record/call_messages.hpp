@@ -117,7 +117,7 @@ inline void reduce(const void*, void*, int count, MPI_Datatype datatype, MPI_Op,
     if (!is_root(root, comm)) sink(root, message_bytes(count, datatype));
 }
 
-// As a reduction to rank 0 and a broadcast from there.
+// Counts it as a reduction to rank 0 and a broadcast from there.
 inline void allreduce(const void*, void*, int count, MPI_Datatype datatype, MPI_Op, MPI_Comm comm,
                       const MessageSink& sink) {
     const std::uint64_t bytes = message_bytes(count, datatype);

@@ -58,7 +58,7 @@ public:
     void forget(MPI_Request request) noexcept;
 
     void enter_phase(int level) noexcept;
-    /// Of a call nothing else is recorded.
+    /// Counts a call of which nothing else is recorded.
     void leave_out() noexcept { ++left_out_; }
 
 private:

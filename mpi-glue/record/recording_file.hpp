@@ -10,7 +10,7 @@
 
 namespace headway::glue {
 
-/// What one rank sent to one other in one phase.
+/// The messages that one rank sent to one other in one phase.
 struct RecordedFlow {
     static constexpr int numbers = 5;  ///< phase, operation, destination, bytes, messages
     int source = 0;
