@@ -50,7 +50,7 @@ static inline u32 gap_wire_bytes(u32 len)
 	return max_t(u32, len, GAP_FRAME_MIN_BYTES) + GAP_FRAME_OVERHEAD_BYTES;
 }
 
-/* Of frames of @len bytes in all, at most: as if all were the shortest. */
+/* Returns the most wire bytes that frames of @len bytes in all can take: all are the shortest. */
 static inline u64 gap_wire_bytes_most(u32 len)
 {
 	return len * (u64)GAP_SLOT_MIN_BYTES / GAP_FRAME_MIN_BYTES;
@@ -213,7 +213,7 @@ struct gap_rate {
 	u32	wire;
 };
 
-/* What followed from the rate before, or from another link rate, is gone. */
+/* Sets the rate and drops what followed from the rate before, or from another link rate. */
 static inline void gap_rate_set(struct gap_rate *rate, u64 bytes_per_s)
 {
 	WRITE_ONCE(rate->rate, bytes_per_s);	/* read by dumps */

@@ -7,15 +7,15 @@
 int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
 struct sk_buff *gap_dequeue(struct Qdisc *sch);
 
-/* Of the device's first queue; both 0 where the driver keeps no such count. */
+/* Counts the bytes of the device's first queue; both are 0 where the driver keeps no such count. */
 void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed);
 
-/* Of a qdisc that nobody else knows of yet, or that is about to go. */
+/* The qdisc must be one that nobody else knows of yet, or one that is about to go. */
 bool gap_packet_init(struct gap_sched *q, u64 link_rate);
 void gap_packet_reset(struct gap_sched *q);
 bool gap_class_init(struct gap_class *cl);
 
-/* With the tree lock held. */
+/* The caller holds the tree lock. */
 void gap_class_purge(struct gap_class *cl);
 void gap_class_deactivate(struct gap_class *cl);
 void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,

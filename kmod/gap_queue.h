@@ -100,7 +100,7 @@ gap_turn_get(struct gap_queue *queue, struct gap_turn *turn)
 	return skb;
 }
 
-/* Of the destination whose turn it is. */
+/* Takes a packet of the destination whose turn it is. */
 static __always_inline struct sk_buff *gap_turn_get_next(struct gap_queue *queue)
 {
 	struct gap_turn *turn = list_first_entry(&queue->turns, struct gap_turn, list);

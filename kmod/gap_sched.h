@@ -87,13 +87,13 @@ struct gap_class {
 	bool			notify;		/* user space is to be told */
 };
 
-/* What the device answered last; asked only where its instance lock is held. */
+/* The device's last answer; it is asked only where its instance lock is held. */
 struct gap_device {
 	u64			rate;		/* bytes per second, 0: it reports no speed */
 	bool			sends_pause;	/* it stops its peer by PAUSE frames */
 };
 
-/* What the administrator asks for. */
+/* The administrator's settings. */
 struct gap_conf {
 	u64			rate;		/* of the link, 0: the device's */
 	u32			defcls;		/* minor of the default class, 0: none */

@@ -130,7 +130,7 @@ static void put(struct writer *w, bool has, uint16_t type, const void *payload,
 
 #define PUT(writer, has, type, value) put(writer, has, type, value, sizeof(*(value)))
 
-/* Nothing is written unless all is. */
+/* Writes nothing unless it can write all. */
 static int finish(const struct writer *w, void *buf, size_t cap)
 {
 	if (w->len > cap)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a qdisc plugin and tc know of each other: iproute2 6.1 (Debian 12) and
- * 6.15 (Debian 13) alike.
+ * A qdisc plugin and tc know this of each other; iproute2 6.1 (Debian 12) and
+ * 6.15 (Debian 13) are alike.
  *
  * No package installs a header for this, so the facts are restated here, only
  * those that q_gap.c uses.  The plugin structure changed in 4.15 and 5.9; 6.9

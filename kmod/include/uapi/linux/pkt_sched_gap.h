@@ -109,7 +109,7 @@
 #define GAP_RATE_MAX			200000000000ULL		/* 1.6 Tbit/s */
 #define GAP_CLASS_DEPTH_MAX		8
 #define GAP_LIMIT_MIN_PACKETS		2
-/* So many that a message about a class fits into a page. */
+/* A message about a class with so many entries fits into a page. */
 #define GAP_PHASE_MAX			160
 #define GAP_EXPIRES_MIN_NS		1000000ULL		/* 1 ms */
 #define GAP_EXPIRES_MAX_NS		86400000000000ULL	/* 1 day */
