@@ -43,7 +43,7 @@ make_repository() {
 	apt-get update >/dev/null
 }
 
-# Of all nodes, for it lies below their layers.
+# Prepares the files of all nodes, which lie below the nodes' layers.
 prepare_files() {
 	find /lib/modules -mindepth 1 -maxdepth 1 ! -name "$release" -exec rm -r {} +
 	ln -sfn "$HW_BUILD/kernels/$release/lib/modules/$release/build" "/lib/modules/$release/build"
@@ -307,8 +307,8 @@ test_apt() {
 
 # ---- the tutorial -----------------------------------------------------------------------
 
-# What the user of the tutorial and of README.md has in the folder: a program, and where it runs
-# without --host.
+# Gives the user of the tutorial and of README.md a folder with a program, and a file that says
+# where it runs without --host.
 prepare_user() {
 	nodes_user_run a0 "mkdir -p .openmpi build && ln -s /usr/bin build/bin
 		cat >.openmpi/mca-params.conf
@@ -357,7 +357,7 @@ run_as_user() {
 	((status == 0)) || [[ $status$1 == 1*"headway doctor"* ]]
 }
 
-# What a command has to have said, or done.
+# Checks what a command has said, or done.
 look_after() {
 	case $1 in
 	"headway measure"*) ktap_check "the network has been measured" measured_is_right \

@@ -43,8 +43,8 @@ nodes_write_ssh() {
 	chown -R mpi: /home/mpi/.ssh
 }
 
-# What every node finds below its layer: who may log in, and a target that brings up no
-# more than a test needs.
+# Writes what every node finds below its layer: who may log in, and a target that brings up no more
+# than a test needs.
 nodes_write_common() {
 	mkdir -p $nodes_state/units
 	nodes_write_ssh

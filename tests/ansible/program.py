@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tutorial and README.md call ./program: all-to-alls, and messages point to point to the
-rank half a ring away, which is in the other cluster."""
+"""The program that the tutorial and README.md call ./program: it does all-to-alls, and sends
+messages point to point to the rank half a ring away, which is in the other cluster."""
 import mpi4py
 
 # With threads Open MPI wants an instruction that the guest machines do not have (vm-run --cpu).

@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 
 DASHBOARD = pathlib.Path(__file__).resolve().parents[2] / "packaging/grafana/headway.json"
-# What Grafana puts in: every node, and four times a usual scrape interval.
+# Grafana puts these in: every node, and four times a usual scrape interval.
 VARIABLES = {"$instance": ".*", "$__rate_interval": "1m"}
 PATIENCE_S = 600
 

@@ -60,7 +60,7 @@ static void add_element(struct gradients *cg, int *count, int column, double val
 	cg->elements[(*count)++] = value;
 }
 
-/* Of a line and the one that is `offset` further. */
+/* Returns the element that couples a line with the one that is `offset` further. */
 static double coupling(int line, int number)
 {
 	return 0.1 + random_of((uint64_t)line * OFFSETS + number + 1000);

@@ -125,7 +125,7 @@ static int exchange_keys(struct sort *sort)
 	return count;
 }
 
-/* Of the sorted keys and their places; a whole number, so that sums are exact. */
+/* Sums up the sorted keys and their places; it is a whole number, so that sums are exact. */
 static double rank_keys(struct sort *sort, int count)
 {
 	int first = sort->first_bucket[0] << sort->bucket_shift, end = sort->first_bucket[1] << sort->bucket_shift;

@@ -44,7 +44,7 @@ struct options {
 	bool pause;
 };
 
-/* What a team has done.  Of each iteration a checksum and when it ended. */
+/* The results of a team: a checksum of each iteration, and when it ended. */
 struct run {
 	double *checksums;
 	double *warmup_ends_s, *ends_s;	/* both begin with their start */

@@ -147,7 +147,7 @@ static int dispatch(struct mixture *moe)
 	return count;
 }
 
-/* What an expert does depends on itself, so a token that another one got comes back different. */
+/* An expert's work depends on the expert, so a token that another one got comes back different. */
 static void work(struct mixture *moe, int count)
 {
 	for (int i = 0; i < count; i++) {

@@ -23,7 +23,7 @@ SPECTRUM = Path(__file__).resolve().parent / "spectrum.py"
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     def kernel(self, name, *arguments, ranks=4, **keywords):
         return self.run_job("npb_kernel", name, *arguments, "--iterations", str(ITERATIONS),
@@ -36,7 +36,7 @@ class Both:
         self.assertEqual((len(result["warmup_ms"]), len(result["samples_ms"])), (WARMUP, ITERATIONS))
 
     def kernels(self):
-        """Those that the program knows."""
+        """The program lists the kernels that it knows."""
         job = self.run_job("npb_kernel", helper=False, ranks=1)
         self.assertIn("a kernel is wanted, one of " + " ".join(KERNELS), job.stderr)
         return (*KERNELS, FFTW) if " ".join((*KERNELS, FFTW)) in job.stderr else KERNELS

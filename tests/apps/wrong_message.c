@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 
-/* Of a double's last byte, its exponent: 0 becomes a visible number, and that next to nothing. */
+/* A double's last byte holds its exponent: 0 becomes a visible number, and this next to nothing. */
 #define CHANGED_BITS 0x3f
 
 /* An element near the middle: those at the borders of a halo are used by nobody. */

@@ -52,7 +52,7 @@ def use_divisor(testbed, divisor):
 
 @contextmanager
 def log_of(testbed):
-    """What jobs have said is kept, however they end."""
+    """Keeps what jobs have said, however they end."""
     try:
         yield
     finally:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done in the guest machine of tests/bench/apps while a job is timed: nothing, another job
-of the same program, a flood of TCP; and the record of the trunk's traffic.
+"""Uses the trunk in the guest machine of tests/bench/apps while a job is timed, by nothing, another
+job of the same program, or a flood of TCP, and records the trunk's traffic.  A job that pauses
+before and after its timed iterations (mpirun.run) calls `ready`, `go` and `over`.
 
 A job that pauses before and after its timed iterations (mpirun.run) calls `ready`, `go` and `over`.
 """
@@ -30,14 +31,15 @@ class Hosts:
 
 
 def halves(testbed, folder=Path("/tmp")):
-    """Of each cluster's nodes the first half, for a job, and the second, for what is beside it."""
+    """Returns the first half of each cluster's nodes, for a job, and the second, for its company.
+    """
     clusters = [[node for node in testbed.nodes if node.startswith(name)] for name in "ab"]
     return (Hosts(testbed, [node for nodes in clusters for node in nodes[:len(nodes) // 2]], folder),
             Hosts(testbed, [node for nodes in clusters for node in nodes[len(nodes) // 2:]], folder))
 
 
 class SecondJob:
-    """The same program by the same contender on other nodes: timed from the same moment on."""
+    """Runs the same program by the same contender on other nodes, timed from the same moment on."""
 
     def __init__(self, words, environment, log):
         self.job = subprocess.Popen(words, text=True, bufsize=1, env=environment, stdin=subprocess.PIPE,

@@ -86,8 +86,8 @@ void BM_StartJob(benchmark::State& state) {
 }
 BENCHMARK(BM_StartJob)->Arg(1)->Arg(10)->Arg(100)->Unit(benchmark::kMillisecond);
 
-/// The same by its first process: from its connection until it may store the number of
-/// its phase, whose class is in the kernel.  Another number of ranks is another plan.
+/// Times a job's first process from its connection until it may store the number of its phase,
+/// whose class is in the kernel.  Another number of ranks is another plan.
 void BM_FirstProcess(benchmark::State& state) {
     BenchNode node(thousand_hosts(), true);
     if (!start_others(node, node.connect(), state.range(0) - 1)) state.SkipWithError("others refused");
@@ -111,7 +111,7 @@ void BM_FirstProcess(benchmark::State& state) {
 }
 BENCHMARK(BM_FirstProcess)->Arg(1)->Arg(10)->Arg(100)->Unit(benchmark::kMillisecond);
 
-/// What 100 jobs of 1024 hosts hold in the heap, and 1000 clients with a plan each.
+/// Measures the heap that 100 jobs of 1024 hosts hold, and 1000 clients with a plan each.
 void BM_MemoryOfJobs(benchmark::State& state) {
     for (auto _ : state) {
         BenchNode node(thousand_hosts(), true);

@@ -20,7 +20,7 @@ from headway_bench import patterns  # noqa: E402
 # Frames that wait for the one emulated processor.  With Linux's own 1000 it drops some of them
 # where many ranks receive at once, which switches and links have nothing to do with.
 WAITING_FRAMES = 100000
-# Of the Fortran program: how many processes of a cluster send to the other at once.
+# So many processes of a cluster send to the other at once in the Fortran program.
 HALO_SENDERS = 8
 
 

@@ -181,7 +181,7 @@ Outcome simgrid(const Case& of, int* argc, char** argv) {
     sg::Engine engine(argc, argv);
     configure();
     const Platform platform(of);
-    // What PlogPT moves for a message: its gap at the bandwidth of a leaf.
+    // PlogPT moves a message's gap at the bandwidth of a leaf.
     const double bytes =
         of.system.tree.bandwidth(1) * of.system.gap(message_bytes);
     for (std::uint32_t rank = 0; rank < of.processes; ++rank) {

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/apps computes and draws, without a guest."""
+"""Tests what tests/bench/apps computes and draws, without a guest."""
 
 import json
 import sys
@@ -243,7 +243,8 @@ Comm    | 0.010534   | 0.013858   | 0.015658   |   2.4 | 11.25
 
 
 class CompanyTest(unittest.TestCase):
-    """What mpirun.run asks of a job's company, with programs that pause as the kernels do."""
+    """Stands for mpirun.run, which asks a job's company this, with programs that pause as the
+    kernels do."""
 
     PROGRAM = ["/bin/sh", "-c", """echo '{"pause":"before"}'; read answer; echo '{"pause":"after"}'; read answer
                                    echo '{"samples_ms":[3],"verified":true}'; exit """]

@@ -12,7 +12,7 @@ from headway_bench import cases, charts, decisions, feedback, patterns, phases, 
 
 
 def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
-    """As the guest prints it, each frame alike."""
+    """Makes a result as the guest prints it, each frame alike."""
     def calls(each):
         return {"calls": frames if each else 0, "instructions": frames * each, "most": each}
     return {"packets": frames, "frames": frames, "gap_bytes": 0,
@@ -291,7 +291,7 @@ class ScaleTest(unittest.TestCase):
 
 class FeedbackVerdict(unittest.TestCase):
     def judged(self, file, without, with_it):
-        """Of (time-outs, ms of each call), without feedback and with it: whether it is met."""
+        """Judges (time-outs, ms of each call), without feedback and with it: whether it is met."""
         jobs = [{"file": file, "way": way, "timeouts": timeouts, "samples_ms": samples, "retransmits": 0,
                  "drops": {}, "factor": 1.1 if way == "with" else None}
                 for way, (timeouts, samples) in (("without", without), ("with", with_it))]

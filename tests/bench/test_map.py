@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/map computes and draws, without a guest."""
+"""Tests what tests/bench/map computes and draws, without a guest."""
 
 import json
 import sys
@@ -76,7 +76,7 @@ class MapTest(unittest.TestCase):
         self.assertEqual(stock["program"]["arguments"][-1], "gather:4096:5,gather:16384:5,gather:65536:5")
 
     def test_a_guest_can_start_its_jobs(self):
-        """What it is told of a program is all that jobs of tests/bench/apps are told."""
+        """The map is told all of a program that jobs of tests/bench/apps are told."""
         wanted = scene_map.cells([(8, 50)], (4096,), ("gather",), ("headway",), ["first"])
         job, = json.loads(json.dumps(scene_map.guest_spec(wanted, 5)))["networks"][0]["jobs"]
         testbed = SimpleNamespace(build=Path("/build"), helper=lambda: "helper", sleep=lambda library: "sleep",

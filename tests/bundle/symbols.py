@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of the bundle asks the dynamic linker for, and what of that it may not."""
+"""Lists what a file of the bundle asks the dynamic linker for, and what of that it may not."""
 import re
 import subprocess
 

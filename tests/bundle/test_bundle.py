@@ -121,7 +121,7 @@ class Bullseye(unittest.TestCase):
         self.assertEqual(self.headway("--version").stdout, f"headway {version}\n")
 
     def test_mistakes_are_told(self):
-        """By exceptions of the libraries that are inside, but for the XML."""
+        """The libraries that are inside throw these exceptions, but for the XML."""
         wrongs = {"a.toml": ("[[cluster]]\nname = ", "a.toml:2: syntax: "),
                   "a.yaml": ("topologies:\n  - name: [\n", "a.yaml:3: end of sequence flow"),
                   "a.xml": ("<a><b></a>", "a.xml:1: syntax: ")}
@@ -163,7 +163,8 @@ class Bullseye(unittest.TestCase):
                 *options, "-x", "HW_RANK_RECORDS"]
 
     def job(self, library, *words):
-        """What the ranks of `headway WORDS... -- mpirun ...` wrote and how they ended, by file."""
+        """Returns what the ranks of `headway WORDS... -- mpirun ...` wrote and how they ended, by
+        file."""
         folder = f"ranks.{library}.{words[0]}"
         self.user("mkdir", folder, check=True)
         ranks = ["./rank_record", *ON_NODES, " ".join(NODES), f"./check.{library}"]

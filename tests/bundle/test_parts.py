@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That the check of the bundle's symbols finds what it is for, in libraries made up for it; how a
-bundle is made of programs, the same twice, and whole or not at all; and how what it is linked with
-is unpacked.  Nothing is downloaded."""
+"""Tests that the check of the bundle's symbols finds what it is for, in libraries made up for it;
+how a bundle is made of programs, the same twice, and whole or not at all; and how what it is
+linked with is unpacked.  Nothing is downloaded."""
 import json
 import os
 import pathlib
@@ -73,7 +73,7 @@ class Symbols(unittest.TestCase):
 
 
 class Pack(unittest.TestCase):
-    """With programs that are none, and a zstd that says when it was called."""
+    """The folder has programs that are none, and a zstd that says when it was called."""
 
     def setUp(self):
         (ROOT / "build").mkdir(exist_ok=True)
@@ -92,7 +92,7 @@ class Pack(unittest.TestCase):
         tool.chmod(0o755)
 
     def fill(self, folder, program="a program\n"):
-        """As the build does it."""
+        """Makes a bundle as the build does."""
         files = {"linked/bin/headway": program, "linked/lib/libheadway-mpi.so": "a library\n",
                  "parts/complete": json.dumps({"libc6-dev": "2.31-1", "libmnl-dev": "1.0-1"}),
                  "parts/libc/usr/share/doc/libc6-dev/copyright": "terms\n",
@@ -178,7 +178,7 @@ class Pack(unittest.TestCase):
 
 
 class FakeApt:
-    """Whose second release cannot be had while it `is_away`."""
+    """A store whose second release cannot be had while it `is_away`."""
     is_away = False
 
     def __init__(self, release):

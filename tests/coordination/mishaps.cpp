@@ -232,8 +232,8 @@ void Simulation::mishap() {
     }
 }
 
-/// From now on nothing fails; some daemons stay away.  What is under way ends
-/// within half a minute, leases and a new store need another one.
+/// Nothing fails from now on, though some daemons stay away.  What is under way ends within half a
+/// minute, leases and a new store need another one.
 void Simulation::calm_down() {
     is_calm_ = true;
     const std::uint32_t away = one_in(3) ? static_cast<std::uint32_t>(random(nodes_.size())) : 0;

@@ -70,7 +70,7 @@ def with_functions(command):
 
 
 def topology(command):
-    """What such a function prints."""
+    """Returns what such a function prints."""
     return subprocess.run(with_functions(command), check=True, capture_output=True, text=True).stdout
 
 
@@ -107,7 +107,7 @@ def open_netlink(node):
 
 
 def class_rates(node):
-    """In bytes per second, by the class's handle."""
+    """Returns the rates in bytes per second, by the class's handle."""
     with looking:
         bodies = sockets[node].dump(RTM_GETTCLASS, indexes[node])
     found = {}
@@ -119,7 +119,7 @@ def class_rates(node):
 
 
 def rates(node):
-    """What guard and cap let through, in bytes per second."""
+    """Returns the rates of guard and cap, in bytes per second."""
     found = class_rates(node)
     return [min(found[handle], LINK) for handle in (0x10002, 0x10003)]
 
@@ -133,7 +133,7 @@ def state():
 
 
 def planned(node):
-    """What the node's class to the other cluster lets through."""
+    """Returns the rate of the node's class to the other cluster."""
     return class_rates(node)[0x10011]
 
 
@@ -183,7 +183,7 @@ class Sums(threading.Thread):
 # --------------------------------------------------------------- daemons, jobs, etcd
 
 def ask_status(node):
-    """Of the node's daemon: its socket is in the node's own /run."""
+    """Connects to the node's daemon, whose socket is in the node's own /run."""
     control = Control(f"/proc/{pids[node]}/root/run/headway/control.sock")
     try:
         return control.do("status")
@@ -275,7 +275,7 @@ def find_process(node):
 
 
 def set_up(count):
-    """As many nodes on either side of the trunk; headwayd on those of a."""
+    """Makes as many nodes on either side of the trunk; headwayd runs on those of a."""
     os.makedirs(WORK)
     with open(CONFIG, "w") as file:
         file.write(topology("hw_etcd_coordination"))

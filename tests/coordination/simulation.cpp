@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// As members with these numbers read it.
+/// Numbers the hosts as members with these numbers read them.
 void renumber(StoreChange& change, const std::vector<HostNumber>& numbers) {
     std::visit(
         [&](auto& one) {
@@ -261,7 +261,7 @@ void Simulation::note_agreed() {
     check_sum();
 }
 
-/// What keeps the others from using its share.
+/// A node uses its share only as long as its lease keeps the others from it.
 void Simulation::check_lease(std::uint32_t i) {
     if (nodes_[i].in_force <= nodes_[i].fallback || store_->lease_of(i)) return;
     if (now_ >= store_lost_until_)
@@ -324,8 +324,8 @@ std::optional<StoreAnswer> Simulation::serve(std::uint32_t i, const Action& acti
     return answer;
 }
 
-/// As the daemon's side of etcd does: go on from the revision known if that is
-/// surely the same store's, or else read all keys.
+/// Connects as the daemon's side of etcd does: goes on from the known revision if that is surely
+/// the same store's, or else reads all keys.
 void Simulation::connect(std::uint32_t i) {
     Node& node = nodes_[i];
     if (!node.member || node.is_connected) return;

@@ -53,7 +53,7 @@ public:
 private:
     using Time = std::chrono::nanoseconds;
 
-    /// What a daemon is started with.
+    /// The settings with which a daemon is started.
     struct Settings {
         SharedTrunk trunk;
         std::uint64_t digest = 0;

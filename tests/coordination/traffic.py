@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the trunk carries of two jobs on three nodes that share it through real etcd,
-in a guest of vm-run --icount --faster (tests/coordination/run).  KTAP.
+"""Measures what the trunk carries of two jobs on three nodes that share it through real etcd, in a
+guest of vm-run --icount --faster (tests/coordination/run).
 
 The nodes' links together are more than twice the trunk, whose port drops what its
 buffer has no room for.
@@ -44,7 +44,7 @@ sources = {}
 
 
 def partner(node):
-    """Who gets what the node sends, beyond the trunk."""
+    """Returns the node that gets what this one sends, beyond the trunk."""
     return node.replace("a", "b")
 
 

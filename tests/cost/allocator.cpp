@@ -19,7 +19,7 @@ union Head {
     std::max_align_t aligned;
 };
 
-/// Of one thread, so that there is no lock.
+/// The store of one thread, so that there is no lock.
 struct Store {
     std::array<Head*, 64> free{};
     std::byte* end = nullptr;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/cost/run makes of callgrind's output and of budgets.json."""
+"""Reads callgrind's output and budgets.json for tests/cost/run."""
 import re
 from collections import Counter
 
 # A line's number, and the instructions of that line.
 COST = re.compile(r"[0-9+*-]")
-# What counted.hpp has callgrind write: OTHERS/COUNT/REQUEST.
+# counted.hpp has callgrind write this: OTHERS/COUNT/REQUEST.
 REGION = re.compile(r"desc: Trigger: Client Request: (\w+)/(\d+)/(\w+)$")
 
 
@@ -31,7 +31,7 @@ def read_part(text):
 
 
 def short(function):
-    """Without templates' arguments and parameters, which fill lines."""
+    """Shortens a name: templates' arguments and parameters would fill lines."""
     name, depth = "", 0
     for letter in function.replace("(anonymous namespace)::", "").replace("operator<", "operator less"):
         depth += letter in "<("

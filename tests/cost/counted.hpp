@@ -27,7 +27,7 @@ void count(const std::string& name, Work work) {
     CALLGRIND_STOP_INSTRUMENTATION;
 }
 
-/// What happens during its life is not the product's work.
+/// Whatever happens during its life is not counted as the product's work.
 class Uncounted {
 public:
     Uncounted() {

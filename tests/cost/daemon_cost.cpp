@@ -127,7 +127,7 @@ public:
         (void)service_->settle();
         peers_.erase(session);
     }
-    /// Whoever is connected.
+    /// The sessions that are connected.
     [[nodiscard]] const std::map<Session, Peer>& peers() const { return peers_; }
     /// The answer; a refusal ends the program, for what it would count is not what it says.
     std::string ask(Session session, const std::string& request) {
@@ -144,7 +144,7 @@ public:
         const auto done = service_->reload(node_config());
         if (!done) give_up(done.error().message);
     }
-    /// As CoordinationLoop does it.
+    /// Does what CoordinationLoop does at a tick.
     void tick() {
         if (jobs_of_ != service_->job_changes()) {
             jobs_of_ = service_->job_changes();
@@ -206,7 +206,8 @@ const std::string more = request("more");
 
 // ------------------------------------------------------------------- the others
 
-/// Of a job of all hosts, which counts from now on when links are shared, unless too many do.
+/// Adds a process to a job of all hosts, which counts from now on when links are shared, unless too
+/// many jobs do.
 void add_process(Node& node, uid_t user, const std::string& job) {
     const auto session = node.connect(user);
     node.ask(session, hello(job));
@@ -217,7 +218,7 @@ void add_jobs(Node& node, int count) {
     for (int i = 0; i < count; ++i) add_process(node, their_user, fmt::format("job-{}", i));
 }
 
-/// As many users as have been seen to shut others out, each with many jobs.
+/// Adds as many users as have been seen to shut others out, each with many jobs.
 void add_crowd(Node& node, int count) {
     constexpr int users = 22;
     for (int i = 0; i < count; ++i) {
@@ -289,7 +290,7 @@ void count_process(Node& node, const Counted& counted) {
     counted("close", [&] { node.close(one); });
 }
 
-/// What an administrator asks, and what happens without a request.
+/// Counts an administrator's requests, and what happens without a request.
 void count_node(Node& node, const Counted& counted) {
     const auto root = node.connect(0);
     node.ask(root, collective("prepare"));
@@ -336,12 +337,12 @@ public:
         std::filesystem::remove_all(folder_);
     }
 
-    /// Until nothing is left to do.
+    /// Runs until nothing is left to do.
     void run() {
         while (sd_event_run(loop_.get(), 0) > 0) {
         }
     }
-    /// Whoever was connected first.
+    /// The connection that was made first.
     [[nodiscard]] const FileDescriptor& first() const { return others_.front(); }
     [[nodiscard]] FileDescriptor connect() const {
         FileDescriptor client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

@@ -43,7 +43,7 @@ public:
     Process& operator=(const Process&) = delete;
     ~Process() { headway_close(session_); }
 
-    /// Of that host, to or from all others.
+    /// Returns the exchange of that host with all others, to it or from it.
     headway_exchange* exchange(const char* operation, std::size_t root) {
         auto* const found = headway_exchange_of(session_, operation, names_.at(root).c_str());
         if (found == nullptr) give_up();
@@ -57,7 +57,7 @@ public:
     void leave(std::uint64_t entry) { headway_leave(session_, entry); }
 
 private:
-    /// What it would count is not what it says.
+    /// Ends the program, which would count something else than it says.
     [[noreturn]] void give_up() const {
         std::fprintf(stderr, "helper_cost: %s\n", headway_reason(session_));
         std::exit(1);
@@ -98,7 +98,7 @@ void run(ScriptedDaemon& daemon, const std::string& others, int number) {
 int main(int argc, char** argv) {
     using headway::glue::test::Json;
     headway::glue::test::ScriptedDaemon daemon;
-    // What it plans is for the algorithm that it is asked about.
+    // The daemon plans for the algorithm that it is asked about.
     for (const char* op : {"prepare", "phase"}) {
         daemon.answers[op] = [plan = daemon.answers[op]](const Json& request) {
             auto answer = plan(request);

@@ -230,7 +230,7 @@ int PMPI_Allreduce(const void *own, void *all, int count, MPI_Datatype type, MPI
 }
 MPI(MPI_Allreduce)
 
-// What the helper gathers are names: the other host's are its own but for the first letter.
+// The helper gathers names: the other host's are its own but for the first letter.
 int PMPI_Allgather(const void *own, int count, MPI_Datatype type, void *all, int all_count,
 		   MPI_Datatype all_type, MPI_Comm comm)
 {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That what costs too much is noticed, and so is what does not any more: no program is run."""
+"""Tests that what costs too much is noticed, and so is what does not any more: no program is run.
+"""
 import json
 import unittest
 from collections import Counter
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import budgets
 
-# Of callgrind 3.19: `work` calls `split`, which is in another file, and returns to it.
+# Callgrind 3.19 wrote this: `work` calls `split`, which is in another file, and returns to it.
 PART = """# callgrind format
 version: 1
 creator: callgrind-3.19.0

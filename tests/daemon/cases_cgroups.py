@@ -20,7 +20,7 @@ ROOT = "/sys/fs/cgroup"
 
 
 def move(cgroup):
-    """To the cgroup of that name; "" is the root."""
+    """Moves a process to the cgroup of that name; "" is the root."""
     os.makedirs(f"{ROOT}/{cgroup}", exist_ok=True)
     with open(f"{ROOT}/{cgroup}/cgroup.procs", "w") as file:
         file.write(str(os.getpid()))

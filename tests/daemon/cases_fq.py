@@ -84,7 +84,8 @@ def enter_and_leave_work_beside_phases_of_fq():
 
 @case
 def segments_of_a_stream_leave_one_by_one():
-    """Also what was written in the phase and leaves after it, and in order (the peer counts)."""
+    """Data that was written in the phase and leaves after it is paced as well, and in order (the
+    peer counts)."""
     Daemon(phased(backend=FQ))
     with connection_over_10_ms() as connection:
         _, slot, answer = in_phase()

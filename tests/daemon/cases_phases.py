@@ -173,7 +173,8 @@ LATE_TIMER = 1.05
 
 
 def fastest_of(frames):
-    """Of neighbours on the wire among so many frames of 1514 bytes, in rates of the phase."""
+    """Returns the distances of neighbours on the wire among so many frames of 1514 bytes, in rates
+    of the phase."""
     starts = frame_starts(frames)
     rates = [1538 * 10**9 / (after - before) / BYTES_PER_S
              for before, after in zip(starts, starts[1:])]

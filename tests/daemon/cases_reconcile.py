@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others do to the interface is put right, and a restart takes over what is there."""
+"""The daemon puts right what others do to the interface, and a restart takes over what is there."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def is_paced(dev=DEV):
 
 
 def seen():
-    """What is there, in no order, whichever load of the classifier."""
+    """Returns what is there, in no order, whichever load of the classifier it is."""
     return sorted(re.sub(r" id \d+ .*", "", line) for line in state(DEV).splitlines())
 
 
@@ -34,7 +34,7 @@ def comes_back(before):
 
 
 class Monitor:
-    """What `tc monitor` sees meanwhile."""
+    """Collects what `tc monitor` sees meanwhile."""
 
     def __init__(self):
         self.log = open("/tmp/tc-monitor.log", "w+")

@@ -28,7 +28,8 @@ def classifiers():
 
 
 def end(daemon, how):
-    """Not while it serves: it has taken leave of who asked before when it answers another."""
+    """The daemon does not serve: it has taken leave of the client that asked before when it answers
+    another."""
     Control(SOCKET).do("status")
     daemon.process.send_signal(how)
     daemon.ended()
@@ -113,7 +114,7 @@ def what_is_in_a_socket_at_a_restart_stays_paced():
         equal(fastest_of(FRAMES) < LATE_TIMER, True)
 
 
-# Of a user, whose packets have a class of their own.
+# A user's program; the user's packets have a class of their own.
 USER_PROGRAM = f"""
 import socket, sys
 sys.path.insert(0, "{HERE}")

@@ -164,7 +164,7 @@ def the_command_leaves_other_qdiscs_alone():
 
 @case
 def the_readme_s_commands_pace_what_is_sent():
-    """Those by hand, without the daemon; insmod is the first of them."""
+    """Returns README.md's commands by hand, without the daemon; insmod is the first of them."""
     with open(os.path.join(os.environ["HW_ROOT"], "README.md"), encoding="utf-8") as file:
         text = file.read()
     shown = text[text.index("    insmod "):].splitlines()

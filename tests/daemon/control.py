@@ -18,7 +18,7 @@ import sys
 
 
 class Slot:
-    """What a client maps: its own word, and the job's generation."""
+    """A client maps these: its own word, and the job's generation."""
 
     def __init__(self, control, fd, place):
         self.control = control      # the connection lives as long as the slot

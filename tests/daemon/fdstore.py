@@ -17,7 +17,7 @@ LAUNCHER = ["/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh"]
 
 
 def is_hung_up(fd, events=0):
-    """As epoll says it, which systemd asks; not every kind of file can be asked."""
+    """Says it as epoll does, which systemd asks; not every kind of file can be asked."""
     poll = select.epoll()
     try:
         poll.register(fd, events)
@@ -56,7 +56,8 @@ class Store:
         self.remove(lambda _: True)
 
     def names(self):
-        """Of what is there: all that a daemon has sent until now, after the forgetting."""
+        """Returns the names of what is there: all that a daemon has sent until now, after the
+        forgetting."""
         self.hear_all()
         self.remove(lambda entry: entry[2] and is_hung_up(entry[1]))
         with self.lock:
@@ -100,7 +101,7 @@ class Notifications:
             self.hear_all()
 
     def hear_all(self):
-        """What has been sent by now is in the store or among the texts afterwards."""
+        """Waits until all that has been sent by now is in the store or among the texts."""
         with self.lock, contextlib.suppress(BlockingIOError):
             while True:
                 self.hear()

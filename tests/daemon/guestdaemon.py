@@ -122,7 +122,8 @@ class Daemon:
 
 
 def kill_clients():
-    """Those of control.py: a child of one that was killed goes on by itself, storing."""
+    """Kills the clients of control.py: a child of one that was killed goes on by itself, storing.
+    """
     for process in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             with open(f"/proc/{process}/cmdline", "rb") as words:
@@ -182,7 +183,8 @@ BARE_SEGMENT_BYTES = 66 + 24
 
 
 def records():
-    """Of IPv4 frames with a payload, since simwire records: (ns at which it began on the wire, bytes there)."""
+    """Returns IPv4 frames with a payload, since simwire records: (ns at which it began on the wire,
+    bytes there)."""
     with open(f"/sys/class/net/{DEV}/simwire/records", "rb") as file:
         data = file.read()
     frames = [struct.unpack("=QI2s2x", data[at:at + 16]) for at in range(0, len(data), 16)]
@@ -199,7 +201,7 @@ def frame_starts(wanted):
 
 
 def bytes_per_s_of_next(destination):
-    """Of wire time: the distance of two frames that are sent one behind the other."""
+    """Returns the wire time between two frames that are sent one behind the other."""
     simwire(DEV, "record_frames", 64)
     send_frames(DEV, frame(destination, NEXT_BYTES - 42), 3)
     starts = frame_starts(3)

@@ -39,7 +39,7 @@ def administrators_requests(control):
 
 
 def slow_phase(job, with_hosts):
-    """In the slowest phase that there is, with nonsense in all other slots of the job."""
+    """Sits in the slowest phase that there is, with nonsense in all other slots of the job."""
     control = Control(PATH)
     HELD.append(control)
     slot, answer = control.join(job)
@@ -62,7 +62,7 @@ def slow_phase(job, with_hosts):
 
 
 def many_connections():
-    """As many as are let in, each of a job of its own that names all hosts."""
+    """Connects as many as are let in, each of a job of its own that names all hosts."""
     with contextlib.suppress(OSError, AssertionError, ValueError):
         for number in range(1100):
             control = Control(PATH)

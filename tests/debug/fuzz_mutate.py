@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no user would send: requests with something wrong in them."""
+"""Makes requests that no user would send: each has something wrong in it."""
 
 import struct
 
@@ -118,7 +118,7 @@ class Mutator:
         request.flags ^= 1 << self.random.randrange(2, 12)
 
     def requeue(self, request):
-        """The same attributes in a request of another type."""
+        """Moves the attributes into a request of another type."""
         if request.kind in TC_TYPES:
             request.kind = self.random.choice(TC_TYPES)
         request.family = self.random.choice((0, 0, 1, 255))

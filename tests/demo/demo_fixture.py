@@ -79,7 +79,8 @@ def records(start_s, seconds, share, rate_bps, wire_bytes=1538):
 
 
 def trunk_trace(scene, name, share, call_s=0.008):
-    """Of a call in which the trunk carries data from 0.1 ms after the start to 0.2 ms before the end."""
+    """Makes a call in which the trunk carries data from 0.1 ms after the start to 0.2 ms before the
+    end."""
     call = trace.Call(100.0, (call_s - 0.0001) * 1e3, call_s * 1e3)
     directions = {
         way: wire_records.parse(records(call.start_s + 0.0001, call_s - 0.0003, share * part,

@@ -16,8 +16,9 @@ HANGS_S = 600   # ends what hangs, and nothing else
 
 
 class Port:
-    """Of loopback.  It is held as long as this exists: also while no etcd has it, nobody else gets it, and no connection
-    to it begins at itself.  etcd shares it, because both allow that (SO_REUSEADDR) and this one does not listen."""
+    """A port of loopback.  It is held as long as this exists: also while no etcd has it, nobody
+    else gets it, and no connection to it begins at itself.  etcd shares it, because both allow
+    that (SO_REUSEADDR) and this one does not listen."""
 
     def __init__(self):
         self.socket = socket.socket()

@@ -16,7 +16,7 @@ class Gone(Exception):
 
 
 class Store:
-    """Without another limit, a request and the watch wait until something happens."""
+    """A request and the watch wait until something happens, unless they have another limit."""
 
     def __init__(self, program, endpoints, host="a1", prefix="/headway/a/", arguments=(), timeout_ms=1000 * HANGS_S,
                  silence_ms=1000 * HANGS_S):
@@ -83,7 +83,8 @@ class Store:
             revision or report["revision"]) and any(wanted.items() <= change.items() for change in report["changes"]))
 
     def record_of(self, host):
-        """As a change, or by another snapshot: what is not settled is read again when the watch breaks."""
+        """The record comes as a change, or in another snapshot: what is not settled is read again
+        when the watch breaks."""
         self.wait_for(lambda report: (report["is"] == "member" and report["host"] == host) or (
             report["is"] == "changes" and any(change.items() >= {"put": "record", "host": host}.items()
                                               for change in report["changes"])))

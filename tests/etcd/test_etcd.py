@@ -40,7 +40,7 @@ class StoreCase(unittest.TestCase):
 
 
 class OneServer(StoreCase):
-    """For all tests of the class, which leave it running."""
+    """All tests of the class share it, and leave it running."""
 
     @classmethod
     def setUpClass(cls):

@@ -140,8 +140,8 @@ test_module() {
 	ktap_equal "and loads again" "asked gap" "$(state w0)"
 }
 
-# What dumps call, by the kernel's own tracer; what is called by that in turn is the core's.  The tracer is the
-# machine's: it is left as it was.
+# Traces what dumps call, by the kernel's own tracer; what is called by that in turn is the core's.
+# The tracer is the machine's: it is left as it was.
 traced_dumps() (
 	tracing=$1 irqs=$(<"$1/options/funcgraph-irqs") depth=$(<"$1/max_graph_depth") on=$(<"$1/tracing_on")
 	trap 'echo nop >"$tracing/current_tracer"; echo >"$tracing/set_graph_function"

@@ -81,7 +81,7 @@ test_caps() {
 	held=1:1 on_wire 10000000 "an unlimited child gets the parent's rate" "80 12"
 }
 
-# Of equal rates one comes last each time, of others it is anywhere.
+# A class comes last each time if the rates are equal, and anywhere if they are not.
 test_order() {
 	gap_with "default 1:10" "1: 1:1 rate 48mbit" "1:1 1:10 rate 5mbit" "1:1 1:11 rate 20mbit" \
 		"1:1 1:12 rate 20mbit"
@@ -136,7 +136,7 @@ refuse_40() {
 	ktap_equal "a driver refuses frames" 40 "$(</sys/class/net/w0/simwire/tx_busy)"
 }
 
-# What the driver refuses the core hands over again, data and gap frames alike.
+# The core hands over again what the driver refuses, data and gap frames alike.
 test_busy_driver() {
 	gap_with "default 1:10" "1: 1:10 rate 15mbit"
 	before_release=refuse_40 on_wire 15000000 "with a driver that refuses frames the rate stays" "80 9"

@@ -69,7 +69,7 @@ test_change_while_queued() {
 	ktap_result $? "and need not wait out an interval at the old one, here of 17 minutes"
 }
 
-# Of two entries of the same rate only the one that charged a packet decides about the wait
+# If two entries have the same rate, only the one that charged a packet decides about the wait
 # behind it, here of a second.
 test_equal_rates() {
 	local before rate

@@ -20,12 +20,13 @@ class BuildFailed(Exception):
 
 
 def mark(pid):
-    """Of what that process builds."""
+    """Names the file of what that process builds."""
     return f"{pid}-build"
 
 
 def _start(words):
-    """In a session of its own, so that Ctrl-C reaches it through us alone: make removes what is half-made."""
+    """The process has a session of its own, so that Ctrl-C reaches it through us alone: make
+    removes what is half-made."""
     return subprocess.Popen(list(map(str, words)), cwd=suites.ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
                             env={**os.environ, processes.MARK: mark(os.getpid())})
 
@@ -46,8 +47,9 @@ def run_beside(lanes):
 
 
 def steps(needs):
-    """What makes these: lists of lanes, one list after another.  The lanes of a list, commands in their order, run
-    side by side: kernels are downloaded, and their modules built, by one processor at a time."""
+    """Returns what makes these: lists of lanes, one list after another.  The lanes of a list,
+    commands in their order, run side by side: kernels are downloaded, and their modules built,
+    by one processor at a time."""
     needs = list(dict.fromkeys(needs))
     kind = {"kernel": [], "packages": []}
     targets = [need for need in needs if ":" not in need]

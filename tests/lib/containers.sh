@@ -20,7 +20,7 @@ hw_containers_state=/tmp/headway-containers
 # shellcheck disable=SC2034 # for the caller
 hw_own_processes=(unshare --pid --fork --kill-child --mount-proc)
 
-# What the process that keeps a container does.  busybox is not to be seen from a node's
+# Prints what the process that keeps a container does.  busybox is not to be seen from a node's
 # /run.
 hw_container_keeper() {
 	cat <<'KEEPER'

@@ -9,12 +9,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class GuestFailed(Exception):
-    """With a sentence that says how."""
+    """A guest failed; the sentence says how."""
 
 
 def guest_objects(options, command):
-    """What a guest of vm-run with virtual time and without devices prints: its objects, as
-    they come.  Other lines are shown.  Raises GuestFailed at the end if it fails."""
+    """Yields the objects that a guest of vm-run with virtual time and without devices prints, as
+    they come.  It shows other lines, and raises GuestFailed at the end if the guest fails."""
     process = subprocess.Popen(
         [ROOT / "tests/vm/vm-run", "--icount", "1", "--initrd-only",
          *options, "--", *command],

@@ -7,7 +7,7 @@ import traceback
 
 CASES = []
 IS_TIME_VIRTUAL = bool(os.environ.get("HW_ICOUNT"))
-# Where time is real a busy host makes anything late, and a limit only ends what hangs.
+# A busy host makes anything late where time is real, and a limit only ends what hangs.
 HANGS_AFTER_S = 1200
 
 

@@ -13,11 +13,11 @@ PATIENCE_S = 10     # between SIGTERM and SIGKILL, and with what never becomes a
 
 
 class Ended(Exception):
-    """By a signal, whose number it has."""
+    """A signal ended the command; the exception has its number."""
 
 
 def heed_signals():
-    """What ends a command is an exception in it, once."""
+    """Turns a signal that ends a command into an exception in it, once."""
     def raise_ended(number, _):
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(one, signal.SIG_IGN)
@@ -27,7 +27,7 @@ def heed_signals():
 
 
 def end_as(ended):
-    """As a command that never handled the signal."""
+    """Ends as a command that never handled the signal."""
     number = ended.args[0]
     print(f"ended by {signal.Signals(number).name}, and all that was running", file=sys.stderr)
     signal.signal(number, signal.SIG_DFL)
@@ -43,8 +43,9 @@ def _read(path):
 
 
 def _memory(pid):
-    """Where the program's code, and its environment, begin and end; None: there is no program, for the process
-    has ended or is the kernel's.  In execve() and in exit() there is no code yet, or no longer."""
+    """Returns where the program's code, and its environment, begin and end; None: there is no
+    program, for the process has ended or is the kernel's.  In execve() and in exit() there is no
+    code yet, or no longer."""
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     # state; flags, of kernel threads; code; environment: 3, 9, 26, 50 and 51 of proc(5)
     if len(fields) < 49 or fields[0] in b"ZX" or int(fields[6]) & 0x00200000:
@@ -53,7 +54,8 @@ def _memory(pid):
 
 
 def _environment(pid):
-    """As bytes, all of it; b"": there is none, or nobody may look at it; None: it was about to become another."""
+    """Returns all of it as bytes; b"": there is none, or nobody may look at it; None: it was about
+    to become another."""
     before = _memory(pid)
     if before is None:
         return b""

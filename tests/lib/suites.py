@@ -87,7 +87,8 @@ def read_table(text, kernels=(), releases=()):
 
 
 def table(file=None):
-    """With this release's kernels; ValueError says what is wrong with the file, or that this is no known release."""
+    """Reads the suites with this release's kernels; ValueError says what is wrong with the file, or
+    that this is no known release."""
     try:
         kernels = debian.kernels_of(debian.codename())
     except debian.Unknown as error:
@@ -96,8 +97,8 @@ def table(file=None):
 
 
 def choose(rows, names, part=DEFAULT_PART):
-    """Those with these names, pieces by that of all of them, too, or else those of the part; ValueError
-    names what is not there."""
+    """Returns the suites with these names (pieces also by the name of all of them), or else those
+    of the part; ValueError names what is not there."""
     known = {name for suite in rows for name in (suite.name, suite.family())}
     for name in names:
         if name not in known:
@@ -124,7 +125,7 @@ def tree():
 
 @dataclasses.dataclass
 class Result:
-    """What a suite said, and what it cost."""
+    """The result of a suite, and what it cost."""
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -147,7 +148,7 @@ class Result:
 
 
 def read_results(folder):
-    """By the names of suites: what a Run has kept there so far."""
+    """Returns, by the names of suites, what a Run has kept there so far."""
     file = folder / "times.json"
     if not file.exists():
         return {}
@@ -263,14 +264,14 @@ class Run:
         return sum(one.suite.cores or CORES for one in self.running)
 
     def start(self, suite):
-        """As soon as there is room for it."""
+        """Starts the suite as soon as there is room for it."""
         while self.running and self.busy() + (suite.cores or CORES) > CORES:
             self.wait()
         self.marks.append(f"{os.getpid()}-{suite.name}")
         self.running.append(Running(suite, self.folder, self.marks[-1]))
 
     def wait(self):
-        """Until one ends."""
+        """Waits until one ends."""
         while True:
             for one in self.running:
                 if result := one.look():

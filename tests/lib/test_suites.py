@@ -148,7 +148,7 @@ class Building(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
-    """Of suites that are scripts."""
+    """Tests suites that are scripts."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -139,8 +139,8 @@ hw_each_node() {
 	done
 }
 
-# What the process that keeps a node does, in busybox's shell; the node stands
-# when it says so.
+# Prints what the process that keeps a node does, in busybox's shell; the node stands when it says
+# so.
 hw_node_keeper() {
 	cat <<'KEEPER'
 set -e

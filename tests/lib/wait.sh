@@ -6,7 +6,7 @@
 # process, which takes 50 ms on an emulated processor.
 exec {hw_never}<> <(:)
 
-# Where time is real a busy host makes anything late, and a limit only ends what hangs.
+# A busy host makes anything late where time is real, and a limit only ends what hangs.
 hw_hangs_after_s=1200
 
 # hw_wait_for SECONDS COMMAND...: run COMMAND again and again until it succeeds; after

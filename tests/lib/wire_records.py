@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What simwire has recorded: when each frame started on the wire."""
+"""Reads what simwire has recorded: when each frame started on the wire."""
 
 import socket
 import struct

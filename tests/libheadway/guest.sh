@@ -79,8 +79,8 @@ median_ms() {
 	sort -n "$work/$1.0" | awk '{ ms[NR] = $1 } END { print ms[int((NR + 1) / 2)] }'
 }
 
-# What a call takes at least: the data of one direction, in frames of 1448 bytes,
-# through 0.99 of the trunk.
+# No call is faster than this: the data of one direction, in frames of 1448 bytes, through 0.99 of
+# the trunk.
 floor_ms() {
 	awk -v n=$nodes -v bytes=$message_bytes -v mbit=$trunk_mbit \
 		'BEGIN { print n * n * bytes * 1538 / 1448 * 8 / (0.99 * mbit * 1000) }'

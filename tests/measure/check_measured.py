@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What headway measure found, against the network that there is.
+"""Compares what headway measure found with the network that there is.
 
     check_measured.py TREE DOCUMENT.json
 

@@ -20,7 +20,8 @@ set -euo pipefail
 work=/tmp/measure
 check=$HW_ROOT/tests/measure/check_measured.py
 
-# What launches an agent: in its node, with a monotonic clock that is off by an hour for each.
+# Writes the program that launches an agent: in its node, with a monotonic clock that is off by an
+# hour for each.
 write_launcher() {
 	local node offset=0
 	for node in $(hw_nodes); do

@@ -45,7 +45,7 @@ def measure(testbed):
 
 
 def recording(hosts, job):
-    """Of a job with one pattern, as `headway record` would write it."""
+    """Writes the recording of a job with one pattern, as `headway record` would."""
     path = FOLDER / f"{job['name']}.json"
     flows = [{"source": source, "destination": destination, "bytes": job["bytes"], "messages": 1}
              for source, destination in job["patterns"][0]]
@@ -66,7 +66,7 @@ def run(testbed, job):
 
 
 def run_jobs(testbed, spec):
-    """Those of one headway.toml, or of none, follow one another."""
+    """Jobs of one headway.toml, or of none, follow one another."""
     FOLDER.mkdir()
     for name, text in spec["files"].items():
         (FOLDER / name).write_text(text)

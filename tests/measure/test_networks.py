@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/measure/networks computes."""
+"""Tests what tests/measure/networks computes."""
 
 import re
 import subprocess

@@ -31,7 +31,7 @@ class Pattern:
         self.beta_rack = Fraction(0) if backbone is None else 1 / Fraction(backbone)
 
     def only(self, keep):
-        """The same network with some of the links."""
+        """Returns the network with some of the links."""
         other = object.__new__(Pattern)
         other.__dict__.update(self.__dict__, links=[self.links[e] for e in keep])
         return other

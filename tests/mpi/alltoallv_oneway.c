@@ -92,7 +92,7 @@ static void check_received(const struct side *received)
 				fail("wrong data");
 }
 
-/* What an all-to-allv does, in messages that the helper does not pace. */
+/* Does what an all-to-allv does, in messages that the helper does not pace. */
 static void exchange_by_messages(struct side *sent, struct side *received)
 {
 	MPI_Request *requests = calloc(2 * (size_t)ranks, sizeof(*requests));

@@ -54,8 +54,9 @@ static double barrier_s(void)
 	return monotonic_s() - began_s;
 }
 
-/* Of two barriers the longer one counts: to a rank that comes last to one the next but one takes
- * no time at all, as the others' messages are there already. */
+/* The longer one of two barriers counts: to a rank that comes last to one the next but one takes no
+ * time at all, as the others' messages are there already.
+ */
 double start_together(void)
 {
 	double start_s, first_s, second_s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs that time MPI have in common: arguments, and a moment at which all ranks begin. */
+/* Programs that time MPI have this in common: arguments, and a moment at which all ranks begin. */
 #ifndef HEADWAY_BENCH_PARTS_H
 #define HEADWAY_BENCH_PARTS_H
 

@@ -64,7 +64,7 @@
 #define MAX_BETWEEN_MS 10000
 /* The kernel may wake a sleeper so much later, unless it is told otherwise. */
 #define TIMER_SLACK_NS 1UL
-/* Of alltoallv_skewed. */
+/* Most pairs of alltoallv_skewed exchange a block divided by this. */
 #define SKEW 4
 
 #define MAX_GRID_DIMENSIONS 3
@@ -110,7 +110,7 @@ struct job {
 struct exchange {
 	unsigned char *send;
 	unsigned char *receive;
-	/* Of each block: with whom it is exchanged, what is sent and received, where it begins. */
+	/* Each block's peer, the bytes sent to it and received, and where it begins. */
 	int blocks;
 	int *peers;
 	int *sent;
@@ -177,7 +177,7 @@ static bool has_lists(enum operation operation)
 	return operation == ALLTOALLV || operation == ALLTOALLV_SKEWED;
 }
 
-/* What holds for one size. */
+/* Returns the options that hold for one size. */
 static struct options options_of(const struct options *options, const struct size *size)
 {
 	struct options own = *options;
@@ -254,13 +254,13 @@ static struct options parse_options(int argc, char **argv)
 	return options;
 }
 
-/* What byte `at` of the message from one rank to another holds. */
+/* Returns byte `at` of the message from one rank to another. */
 static unsigned char pattern(int from, int to, int at)
 {
 	return (unsigned char)(from * 31 + to * 17 + at + at / 251);
 }
 
-/* Of a third of the pairs, in no order. */
+/* Says whether a pair is one of the heavy ones: a third of the pairs, in no order. */
 static bool is_heavy(int from, int to)
 {
 	uint32_t mixed = (uint32_t)from * 2654435761u + (uint32_t)to * 2246822519u;
@@ -281,7 +281,7 @@ static int first_cluster(const struct job *job, const struct options *options)
 	return options->first_cluster ? options->first_cluster : job->ranks / 2;
 }
 
-/* From the ranks of one cluster to those of the other. */
+/* Counts the bytes from the ranks of one cluster to those of the other. */
 static long long bytes_across(const struct job *job, const struct options *options, int bytes,
 			      bool from_first)
 {
@@ -295,7 +295,7 @@ static long long bytes_across(const struct job *job, const struct options *optio
 	return total;
 }
 
-/* Of a neighbour collective; 0: the operation has no grid. */
+/* Returns the dimensions of a neighbour collective's grid; 0: the operation has no grid. */
 static int grid_dimensions(enum operation operation)
 {
 	switch (operation) {

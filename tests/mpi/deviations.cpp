@@ -182,7 +182,7 @@ const Deviation deviations[] = {
     {"late", [](Arguments&) { usleep(20'000); }, false, false, false},
 };
 
-/// Those of whom the libraries themselves end by a crash are left out.
+/// Leaves out deviations by which the libraries themselves crash.
 bool is_possible(const Operation& operation, const Deviation& deviation) {
     if (deviation.needs_root && !operation.has_root) return false;
     const bool is_uncommitted = std::strcmp(deviation.name, "uncommitted type") == 0;
@@ -250,7 +250,7 @@ void try_one(const Operation& operation, const Deviation& deviation, int deviati
     end_case(operation, comm, error_class, right);
 }
 
-/// Of pending_spy.c.
+/// The functions of pending_spy.c.
 struct Spy {
     void (*at)(long) = reinterpret_cast<void (*)(long)>(dlsym(RTLD_DEFAULT, "spy_at"));
     long (*counted)() = reinterpret_cast<long (*)()>(dlsym(RTLD_DEFAULT, "spy_counted"));

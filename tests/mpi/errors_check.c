@@ -103,7 +103,7 @@ static int allgatherv(struct call *c)
 			      c->displs, c->receive_type, c->comm);
 }
 
-/* Of the root's first block; everybody's arrives in the receive buffer. */
+/* The root sends its first block; everybody's arrives in the receive buffer. */
 static int bcast(struct call *c)
 {
 	memcpy(received, sent, sizeof(int) * COUNT);
@@ -286,7 +286,7 @@ static void truncating_one(struct call *c)
 		c->receive_counts[(rank + 1) % ranks] = SHORT;
 }
 
-/* The same where sizes differ so much that the ranks of the helper tell them each other. */
+/* Truncates where sizes differ so much that the ranks of the helper tell them each other. */
 static void truncating_a_large_one(struct call *c)
 {
 	if (rank == 0)
@@ -416,7 +416,7 @@ static void free_a_communicator(void)
 	MPI_Comm_free(&copy);
 }
 
-/* Of one operation more than the ranks of the helper agree for at a time. */
+/* An all-to-allv takes more turns than the ranks of the helper agree for at a time. */
 static int turns_of(const struct operation *operation)
 {
 	return operation->run == alltoallv ? 20 : 2;

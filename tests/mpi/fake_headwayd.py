@@ -32,7 +32,7 @@ RATE_PHASE = 10
 
 
 class Connection:
-    """What one client asked, in order."""
+    """The requests of one client, in order."""
 
     def __init__(self, sock):
         self.socket = sock
@@ -49,7 +49,7 @@ class Connection:
         return self.requests[0].get("rank") if self.requests else None
 
     def phase(self):
-        """What is in its slot, or was when the daemon ended."""
+        """Returns what is in its slot, or was when the daemon ended."""
         return self.left_in if self.slots is None else int.from_bytes(os.pread(self.slots, 4, 0), sys.byteorder)
 
     def entered(self):
@@ -108,12 +108,13 @@ class FakeHeadwayd:
         os.unlink(self.path)
 
     def phases_entered(self):
-        """What those who joined have in their slots."""
+        """Returns what those who joined have in their slots."""
         return [connection.phase() for connection in self.connections
                 if connection.slots is not None]
 
     def change_plans(self, algorithm):
-        """Another algorithm from now on, and those who joined see that plans have changed."""
+        """Answers with another algorithm from now on, and lets those who joined see that plans have
+        changed."""
         self.algorithm = algorithm
         self.generation += 1
         for connection in self.connections:

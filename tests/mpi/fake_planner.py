@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""In place of `headway planner`: every all-to-all, gather and scatter goes by the ranks' clocks, whatever the network.
+"""Stands in place of `headway planner`: every all-to-all, gather and scatter goes by the ranks'
+clocks, whatever the network.
 
   fake_planner.py planner --network FILE     FILE: {"bytes_per_s": N, "answers": N, "piece_frames": N}
 

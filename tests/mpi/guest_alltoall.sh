@@ -87,7 +87,7 @@ job() {
 		"$@" >"$work/$name/launcher" 2>&1
 }
 
-# What the helper said in a job.
+# Prints what the helper said in a job.
 told() {
 	cat "$work/$1"/*.err | grep '^headway:' || true
 }
@@ -338,7 +338,7 @@ run_by_headway() {
 		-- $ranks $work/collective_bench --sizes 65536:6:20 >"$work/$name/launcher" 2>&1
 }
 
-# What measuring finds is in the user's home from then on; it fills the trunk itself.
+# From then on the user's home has what measuring finds; measuring fills the trunk itself.
 test_a_network_that_is_measured() {
 	local drops kept="$work/home/.local/state/headway/networks/a[0-1],b[0-1].toml"
 	rm -rf "$work/home"

@@ -153,7 +153,7 @@ void room(const char*) {
     }
 }
 
-/// Of what class the error is, if any, at a rank that has room for more than the root sends.
+/// Prints the class of the error, if any, at a rank that has room for more than the root sends.
 void more_room(const char*) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     std::map<int, int> classes;
@@ -172,7 +172,7 @@ void more_room(const char*) {
     if (own == 0) std::printf("%d classes, of which one is %d\n", found[0], found[1]);
 }
 
-/// Of the ranks only the first has a block.
+/// Gives only the first rank a block.
 void one_block(const char*) {
     constexpr int large = 16384;
     Ints counts(static_cast<std::size_t>(ranks), 0), displs(counts);
@@ -263,7 +263,8 @@ void refused(const char*) {
     refused_on(MPI_COMM_WORLD);
 }
 
-/// Of the calls between two agreements just half are large, and the last rank has one more, which is refused.
+/// Just half of the calls between two agreements are large, and the last rank has one more, which
+/// is refused.
 void refused_half(const char*) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     constexpr int large = 4096;

@@ -141,7 +141,7 @@ static void post(struct transfers *transfers, int at, const struct pattern *patt
 			  MPI_COMM_WORLD, request);
 }
 
-/* Of this rank's links; receives are posted at once, sends are not. */
+/* Prepares this rank's links; receives are posted at once, sends are not. */
 static void prepare(struct transfers *transfers, struct pattern *pattern, int rank, int bytes)
 {
 	transfers->count = 0;

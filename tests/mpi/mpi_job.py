@@ -52,7 +52,7 @@ PRTE_OPTIONS = {"PRTE_MCA_state_base_error_non_zero_exit": "0"}     # the same o
 
 
 def wait_for(condition, what):
-    """Until an event; the limit is for what hangs."""
+    """Waits until an event; the limit is for what hangs."""
     deadline = time.monotonic() + LIMIT_S
     while not condition():
         if time.monotonic() > deadline:
@@ -81,7 +81,7 @@ class Job:
         return self
 
     def kill(self):
-        """With its ranks, some of which would outlive their launcher."""
+        """Ends the launcher with its ranks, some of which would outlive it."""
         if self.launcher.poll() is not None:
             return
         self.launcher.kill()
@@ -96,12 +96,12 @@ class Job:
             return file.read()
 
     def _of_ranks(self, kind):
-        """What the ranks wrote, by rank."""
+        """Returns what the ranks wrote, by rank."""
         ranks = sorted(int(name.split(".")[0]) for name in os.listdir(self.folder) if name.endswith(kind))
         return {rank: self._read(f"{rank}{kind}") for rank in ranks}
 
     def kill_rank(self, rank):
-        """As its launcher sees it: with the recorder, whose end is the program's."""
+        """Kills a rank as its launcher sees it: with the recorder, whose end is the program's."""
         os.kill(int(self._of_ranks(".recorder")[rank]), signal.SIGKILL)
 
     @property
@@ -114,7 +114,8 @@ class Job:
 
     @property
     def statuses(self):
-        """Of each rank its exit status, or minus the signal that ended it; None: others ended it."""
+        """Returns each rank's exit status, or minus the signal that ended it; None: others ended
+        it."""
         ended = self._of_ranks(".status")
         return [int(ended[rank]) if rank in ended else None for rank in self._of_ranks(".err")]
 
@@ -127,7 +128,7 @@ class Job:
 
     @property
     def told(self):
-        """What the helper said; that of rank 0 is first."""
+        """Returns what the helper said; the lines of rank 0 are first."""
         return [line for line in self.stderr.splitlines() if line.startswith("headway:")]
 
     def calls(self, operation=None):
@@ -183,7 +184,7 @@ class HelperTest(unittest.TestCase):
 
     @property
     def pending_spy(self):
-        """To be preloaded: pending_spy.c."""
+        """Returns the library to be preloaded: pending_spy.c."""
         return "tests/pending_spy.mpich.so" if self.library == "mpich" else "tests/pending_spy.so"
 
     def daemon(self, **arguments):
@@ -273,7 +274,7 @@ class HelperTest(unittest.TestCase):
         return [os.path.join(os.path.dirname(os.environ["HW_BIN"]), "headway"), *arguments]
 
     def run_headway(self, *arguments, **environment):
-        """Such as starts ranks."""
+        """Runs a command that starts ranks."""
         return self.run_command(self.headway(*arguments), HEADWAY_SOCKET=self.socket,
                                 HEADWAY_TIMEOUT_MS=str(PATIENCE_MS), **environment)
 
@@ -298,7 +299,7 @@ class HelperTest(unittest.TestCase):
         self.assertEqual(connection.phase(), 0)
 
     def assert_same_job(self, job, **arguments):
-        """As without the helper: same output, same status."""
+        """The job ends as without the helper: same output, same status."""
         plain = self.run_job(*arguments.pop("command"), helper=False, **arguments)
         self.assertEqual(plain.told, [])
         self.assertEqual(job.stdout, plain.stdout)
@@ -336,7 +337,8 @@ class ComparedTest(HelperTest):
         self.assertEqual(len(mine), len(its), mine[-3:])
 
     def assert_deviations_end(self, job, alone, operations, algorithm):
-        """Of deviations.cpp: each case ends, and gives the library's class of error where that refuses alone; its lines."""
+        """Each case of deviations.cpp ends, and gives the library's class of error where that
+        refuses alone; returns its lines."""
         self.assertEqual((alone.status, job.status), (0, 0), job.stdout + job.stderr)
         for operation in operations:
             self.assertIn(f"{operation} of 4 ranks: {algorithm}", job.stderr)
@@ -355,7 +357,8 @@ class ComparedTest(HelperTest):
 
 
 def cases(of_longer_check):
-    """Those of make check, or those that a class leaves to the longer one: its `longer`."""
+    """Loads the tests of make check, or those that a class leaves to the longer one: its `longer`.
+    """
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     for group in suite:
         for case in group:

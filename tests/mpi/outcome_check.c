@@ -134,7 +134,7 @@ static void between_groups(void)
 	MPI_Comm_free(&half);
 }
 
-/* Of which a recording cannot say who sends what to whom. */
+/* Makes calls of which a recording cannot say who sends what to whom. */
 static void uncounted(void)
 {
 	const int to = (rank + 1) % ranks;

@@ -150,7 +150,7 @@ static void how_much_waits_allocate(void)
 		printf("allocated %ld\n", allocated);
 }
 
-/* As another thread would between the completion of a request and the return of its wait. */
+/* Another thread could do this between the completion of a request and the return of its wait. */
 static MPI_Request others[OTHERS];
 static int with_its_handle = -1;
 

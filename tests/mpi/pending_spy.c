@@ -43,7 +43,7 @@ static int find_helper(struct dl_phdr_info *info, size_t size, void *unused)
 	return 1;
 }
 
-/* Of rank SPY_RANK the helper's allocation number SPY_AT fails, counted from its first. */
+/* Makes the helper's allocation number SPY_AT fail at rank SPY_RANK, counted from its first. */
 static void read_environment(void)
 {
 	const char *rank = getenv("OMPI_COMM_WORLD_RANK");

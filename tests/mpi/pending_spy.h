@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pending_spy.c offers to a program that it is preloaded to. */
+/* A program to which pending_spy.c is preloaded may call these. */
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@ void spy_at(long n);
 /* The helper's allocations since. */
 long spy_counted(void);
 
-/* What is in this process's slot now. */
+/* Returns what is in this process's slot now. */
 unsigned int spy_phase(void);
 
 /* Once, before the next MPI_Wait returns that the helper hands on. */

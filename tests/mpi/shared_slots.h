@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For spies: the memory in which a process tells the kernel its phase. */
+/* Spies see here the memory in which a process tells the kernel its phase. */
 #pragma once
 
 #include <stdint.h>

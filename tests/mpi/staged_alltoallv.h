@@ -29,8 +29,8 @@ struct staged_alltoallv {
 };
 
 /*
- * What `rank` does; the same list of stages at all ranks.  `bytes`: of the block from
- * rank i to rank j at i * ranks + j.  Ends the job when memory is short.
+ * Plans what `rank` does; all ranks have the same list of stages.  `bytes`: of the block from rank
+ * i to rank j at i * ranks + j.  Ends the job when memory is short.
  */
 struct staged_alltoallv plan_stages(const int *bytes, int rank, int ranks);
 void free_stages(struct staged_alltoallv *staged);

@@ -25,7 +25,7 @@ WORLD_ALLTOALL, REVERSED_ALLTOALL, WORLD_GATHER, WORLD_GATHER_ROOT = 20, 11, 10,
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     def test_linear_alltoalls(self):
         """A number of ranks that is no power of two, clusters of different sizes."""
@@ -115,7 +115,8 @@ class Both:
                                 for line in job.stdout.splitlines()))
 
     def test_more_messages_than_the_window(self):
-        """Of 72 ranks each has 144, and 128 at most under way; the bench checks all bytes."""
+        """Each of 72 ranks has 144 messages, and 128 at most under way; the bench checks all bytes.
+        """
         nodes = [f"a{at % 36}" for at in range(72)]
         with self.daemon(nodes=nodes, algorithm="linear"):
             job = self.run_job("collective_bench", "--operation", "alltoall", "--sizes", "5000",
@@ -216,7 +217,8 @@ class Both:
     # ---- messages of no bytes ---------------------------------------------------
 
     def test_where_most_have_nothing_for_each_other(self):
-        """Of an alltoallv, an alltoallw, a gatherv and a scatterv: the messages that have bytes."""
+        """Only messages of an alltoallv, an alltoallw, a gatherv and a scatterv that have bytes are
+        sent."""
         around = sorted((a, (a + 1) % 5) for a in range(5))
         with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job, sent = self.spied_job("sparse_check", "5000")
@@ -226,7 +228,7 @@ class Both:
                          sorted(2 * around + [(4, 0), (0, 4)]))
 
     def test_a_daemon_without_phases_decides_nothing(self):
-        """Whatever it predicts: the calls are the library's, and nobody asks."""
+        """The calls are the library's, whatever it predicts, and nobody asks."""
         long = {"paced": True, "pattern": 1, "min_message_bytes": 2048, "algorithm": "linear",
                 "predicted": {"low_s": 8, "high_s": 8, "timeouts": 0, "reason": ""}}
         answers = {operation: lambda *_: long for operation in ("prepare", "enter", "leave")}
@@ -244,7 +246,7 @@ class Both:
             self.assertLessEqual(asked, {"hello", "join"})
 
     def test_what_is_small_at_all_ranks_is_the_library_s(self):
-        """Also where the ranks do not know each other's sizes."""
+        """The call ends well also where the ranks do not know each other's sizes."""
         with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job, sent = self.spied_job("sparse_check", "2047")
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)
@@ -318,8 +320,8 @@ class Both:
                 self.assertGreater(len(lines), least)
 
     def jobs_told_of_memory(self, step):
-        """Of those in which one of the library's first allocations fails, each step-th, at rank 0 and at another; it reads
-        a recording, too."""
+        """Runs jobs in which one of the library's first allocations fails, each step-th, at rank 0
+        and at another; the job reads a recording, too."""
         arguments = ("collectives", "--cases", "20", "--only", "alltoall", "--seed", "7")
         file = os.path.join(os.path.dirname(self.socket), "recorded.json")
         plain = self.run_job(*arguments, helper=False, ranks=len(NODES))
@@ -361,8 +363,9 @@ class Both:
         return job
 
     def test_legal_calls_that_few_programs_make(self):
-        """Of types of absolute addresses; while a communicator is copied; from and to one buffer; and communicators that
-        are never freed, of which the ranks free those of the library's own in any order."""
+        """The calls have types of absolute addresses, happen while a communicator is copied, or
+        from and to one buffer; or communicators are never freed, and the ranks free those of the
+        library's own in any order."""
         free_waits = "tests/free_waits.mpich.so" if self.library == "mpich" else "tests/free_waits.so"
         for algorithm in ("linear", "ring"):
             for case, preload in (("bottom", ()), ("idup", ()), ("one-buffer", ()), ("unfreed", [free_waits])):
@@ -381,15 +384,16 @@ class Both:
                     self.assertEqual(daemon.phases_entered(), [0] * RANKS)
 
     def test_refused_calls_of_the_library(self):
-        """Of small all-to-alls, which are the MPI library's, rank 0's are refused at times, whether it gets an error or
-        has a handler that returns, jumps or throws.  What is refused is no call, so that the ranks still agree at the
-        same calls."""
+        """Rank 0's small all-to-alls, which are the MPI library's, are refused at times, whether it
+        gets an error or has a handler that returns, jumps or throws.  A refused call does not
+        count, so that the ranks still agree at the same calls."""
         for case in ("refused", "refused-jump", "refused-throw", "refused-count", "refused-half"):
             with self.subTest(case=case):
                 self.assert_like_the_library("linear", case)
 
     def test_more_room_than_the_root_sends(self):
-        """Of a broadcast: MPICH calls it an error where there is more room, and Open MPI does not."""
+        """MPICH calls it an error of a broadcast where there is more room, and Open MPI does not.
+        """
         job = self.assert_like_the_library("ring", "more-room", HEADWAY_SIBLINGS="disjoint")
         self.assertIn("bcast of 4 ranks: ring", job.stderr)
 
@@ -460,7 +464,7 @@ class Both:
                                         for rank, to in itertools.permutations(range(5), 2)))
 
     def test_headwayd_paces_a_gather(self):
-        """Of 4 nodes into one: straight to the root, each in the phase of its node."""
+        """The messages of 4 nodes go straight to the root, each in the phase of its node."""
         job, sent, answers = self.run_with_real_daemons("gather", WORLD_GATHER)
         self.assertIn("gather of 5 ranks: linear", job.stderr)
         messages = [(rank, WORLD_GATHER_ROOT, answers[rank]["phase"]) for rank in range(5)]
@@ -469,7 +473,8 @@ class Both:
             self.assertEqual(answer["phase"] > 0, rank != WORLD_GATHER_ROOT, answer)
 
     def assert_only_rank_0_leaves_the_choice(self, daemon, ranks):
-        """Of each communicator; all others ask for what has been agreed on."""
+        """Rank 0 of each communicator leaves the choice; all others ask for what has been agreed
+        on."""
         asked = [(connection.rank, request) for connection in daemon.connections
                  for request in connection.requests if "algorithms" in request
                  and request["comm_hosts"] == request["job_hosts"]]
@@ -528,8 +533,9 @@ class Both:
                              ["linear"])
 
     def test_when_ranks_agree(self):
-        """Of three operations in turns each at its first call and then after 16 more, whatever the sizes are: 80
-        all-to-alls, 40 gathers; then a fourth one.  The program's communicator is used once, for the channel."""
+        """The ranks agree on each of three operations in turns, at its first call and then after 16
+        more, whatever the sizes are: 80 all-to-alls, 40 gathers; then on a fourth one.  The
+        program's communicator is used once, for the channel."""
         spy = "agreement_spy.mpich.so" if self.library == "mpich" else "agreement_spy.so"
         with self.daemon(nodes=FIVE_NODES, algorithm="linear"):
             job = self.run_job("agreements_check", "40", ranks=len(FIVE_NODES),
@@ -559,7 +565,7 @@ class Both:
         self.assert_same_output(job, plain)
 
     def test_unknown_algorithm(self):
-        """Of another version of headwayd: its rates are not taken."""
+        """The rates of another version of headwayd are not taken."""
         job, daemon = self.paced_job("collectives", "--cases", "300", "--only", "alltoall",
                                      "--seed", "7", nodes=NODES, algorithm="hypercube")
         self.assertEqual(job.status, 0, job.stderr)
@@ -608,7 +614,7 @@ class Mpich(Both, ComparedTest):
     longer = ("test_more_allocations_fail_in_init",)
 
     def test_the_handler_hears_once(self):
-        """Of a freed communicator."""
+        """The handler hears once of a freed communicator."""
         self.assert_like_the_library("ring", "handler")
 
     # to Open MPI a handle is an address, behind which there may be anything by then

@@ -59,7 +59,7 @@ class AloneTest(ComparedTest):
         return self.run_command(self.alone_command(*arguments, **keywords))
 
     def planners(self):
-        """Of this test's jobs: those that still run."""
+        """Returns the planners of this test's jobs that still run."""
         return subprocess.run(["pgrep", "-f", f"planner --network {self.sessions}"], check=False, text=True,
                               capture_output=True).stdout.split()
 
@@ -69,7 +69,7 @@ class AloneTest(ComparedTest):
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     def test_every_operation(self):
         """On nodes of two ranks each, and of one."""
@@ -114,7 +114,8 @@ class Both:
         self.assert_deviations_end(job, alone, operations, "linear")
 
     def test_no_allocation_s_failure_is_a_job_s(self):
-        """Of an exchange and of one with a root; the others are made of the same parts."""
+        """The test covers an exchange and an operation with a root; the others are made of the same
+        parts."""
         job = self.alone_job("deviations", "--memory", "alltoallv", "gather", preload=[self.pending_spy])
         self.assertEqual(job.status, 0, job.stdout[-2000:] + job.stderr)
         lines = job.stdout.splitlines()
@@ -165,7 +166,7 @@ class Both:
         self.assert_one_line(job, "not pacing", "within 200 ms")
 
     def test_a_planner_that_ends(self):
-        """What it has said holds on; of what it was not asked nothing is paced."""
+        """The planner's answers hold on; whatever it was not asked is not paced."""
         arguments = ("collectives", "--cases", "60", "--seed", "5")
         plain = self.run_job(*arguments, helper=False)
         for answers in (1, 2, 3):
@@ -287,7 +288,7 @@ class Both:
                 os.remove(f"{agent}.ran")
 
     def test_mistakes_on_the_command_line(self):
-        """What was asked for and cannot be is refused before anything starts."""
+        """A wish that cannot be met is refused before anything starts."""
         broken = self.network("[[cluster]]\n")
         for options, said in ((("--user",), "--user: no network is described; say --network or --config"),
                               (("--config", "/nowhere/network"), "/nowhere/network"), (("--config", broken), "network:1: "),

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What collective_bench tells of its calls, and of the connections under them, and link_bench of links
-that are used at once; what calls cost that the helper does not pace.
+"""Tests what collective_bench tells of its calls, and of the connections under them, and link_bench
+of links that are used at once; and what calls cost that the helper does not pace.
 
   test_bench.py [Class.method ...]
   test_bench.py --list
@@ -15,7 +15,7 @@ RANKS = 3
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     mpirun, preload, over_tcp = (), (), {}
 
@@ -79,7 +79,8 @@ class Both:
                              [(operation, ranks) for operation in operations])
 
     def test_in_stages(self):
-        """Of equal blocks, of skewed ones, and of such as a quarter of the bytes leaves empty."""
+        """The stages carry equal blocks, skewed ones, and ones of which a quarter of the bytes
+        leaves some empty."""
         for ranks in (1, 2, 5, 8):
             results = self.bench("--sizes", "alltoallv:3000:1,alltoallv_skewed:3001:1,alltoallv_skewed:3:1",
                                  "--warmup", "0", "--staged", ranks=ranks)
@@ -142,8 +143,8 @@ class Both:
                 if words[0] == "cost"}
 
     def test_cost_of_calls(self):
-        """The same calls are measured without and with the helper; how long they take is not
-        judged here, where other tests use the processors, too."""
+        """Measures calls without and with the helper; how long they take is not judged here, where
+        other tests use the processors, too."""
         plain = self.costs_ns(helper=False)
         with self.daemon():
             paced = self.costs_ns()
@@ -159,7 +160,7 @@ class OpenMpi(Both, HelperTest):
 
 
 class Mpich(Both, HelperTest):
-    """Of which the programs are to find connections; what they compute is the same."""
+    """The programs find MPICH's connections; they compute the same as with Open MPI."""
 
     library = "mpich"
     longer = tuple(name for name in vars(Both)

@@ -24,7 +24,7 @@ ROOTED = {"gather", "gatherv", "scatter", "scatterv", "bcast", "reduce"}
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     cases = 300
     def test_every_operation_in_c(self):
@@ -100,7 +100,7 @@ class Both:
     # ---- a program's own rate -------------------------------------------------
 
     def rate_job(self, program, *arguments, daemon=None, **environment):
-        """What the program printed, the rates that each rank asked for, and the phases in
+        """Returns what the program printed, the rates that each rank asked for, and the phases in
         which it sent; `daemon`: arguments of the fake."""
         with self.daemon(**(daemon or {})) as headwayd:
             job = self.run_job(program, *arguments, preload=[self.spy], **environment)
@@ -299,8 +299,8 @@ class Both:
         self.assertEqual(senders, {0: [], 1: [], 2: [2, 2], 3: [2, 2]})
 
     def test_neighbours_are_traffic(self):
-        """Of a grid of all ranks it is known who sends to whom; of a distributed graph
-        it is not."""
+        """The helper knows who sends to whom on a grid of all ranks, but not on a distributed
+        graph."""
         arguments = ("collectives", "--cases", "40", "--only", "neighbor_alltoall", "--seed", "3")
         plain = self.run_job(*arguments, helper=False)
         job, daemon = self.paced_job(*arguments, nodes=NODES)

@@ -80,7 +80,7 @@ class BindingsMpich(Bindings):
 
 
 class Pacing(PacingTest):
-    """What the daemon is asked while everything goes well."""
+    """Tests what the daemon is asked while everything goes well."""
 
     def test_hosts_of_each_communicator(self):
         with self.daemon() as daemon:
@@ -390,7 +390,7 @@ class OtherRanks(HelperTest):
 
 
 class OtherRanksMpich(OtherRanks):
-    """The same with libheadway-mpich.so, whose ranks wait in the same functions."""
+    """Tests libheadway-mpich.so, whose ranks wait in the same functions."""
 
     library = "mpich"
     LATE_RANKS = (3,)
@@ -456,7 +456,7 @@ class HostileDaemon(HelperTest):
                              "something that was not asked")
 
     def test_silence(self):
-        """Of a daemon that has been asked by everybody."""
+        """The daemon is silent after everybody has asked it."""
         for operation in ("hello", "prepare"):
             asked = []
             time_is_up = os.path.join(self.sessions, operation)

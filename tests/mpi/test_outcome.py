@@ -49,7 +49,7 @@ class DaemonProcess:
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     def begin(self, *arguments, **keywords):
         """A job that runs on; finish() ends it by its file."""
@@ -186,7 +186,8 @@ class Both:
             self.assertEqual(set(connection.operations()[3:]), {"phase"})
 
     def test_recording_says_what_it_leaves_out(self):
-        """Of each rank an all-to-all between the groups; a send of half of them."""
+        """The recording leaves out each rank's all-to-all between the groups, and a send of half of
+        them."""
         file = os.path.join(os.path.dirname(self.socket), "recording.json")
         job = self.run_job("outcome_check", "intercommunicator", HEADWAY_RECORD=file)
         self.assertEqual((job.status, job.stdout), (0, "all data right\n"), job.stderr)

@@ -47,7 +47,7 @@ def functions_of(file):
 
 
 class Files(ComparedTest):
-    """What the libraries need."""
+    """Tests what the libraries need."""
 
     def needed(self, name):
         return re.findall(r"NEEDED.*\[(.*)\]", output_of("readelf", "-d", library(name)).stdout)
@@ -72,7 +72,7 @@ class Files(ComparedTest):
             self.assertEqual([file for file in self.needed(name) if "mpi" in file], [])
 
     def test_helpers_call_past_the_preload(self):
-        """What they want of the MPI library by its symbol is not what the preload shows."""
+        """The preload shows no symbol that the libraries want of the MPI library."""
         shown = symbols(library(PRELOAD), "--defined-only")
         for name in HELPERS:
             wanted = symbols(library(name), "--undefined-only")
@@ -161,7 +161,7 @@ class WithoutMpi(ComparedTest):
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     @property
     def helper_name(self):

@@ -18,7 +18,7 @@ FIRST_RANK_ONLY = ["sh", "-c", 'test "${PMIX_RANK:-$PMI_RANK}" = 0 || unset HEAD
 
 
 class Both:
-    """What holds for either MPI library; mixed into a class for each."""
+    """Tests that hold for either MPI library; they are mixed into a class for each."""
 
     def setUp(self):
         super().setUp()
@@ -176,8 +176,9 @@ class Both:
                              for line in job.told), 1, job.stderr)
 
     def without_memory(self, rank, which):
-        """Of that rank the library's allocation number `which` fails, in a call, or when MPI is finalised: the job ends
-        well, and its report is whole, or there is none, which is said.  Whether there were as many."""
+        """Lets the library's allocation number `which` fail at that rank, in a call, or when MPI is
+        finalised: the job ends well, and its report is whole, or there is none, and the helper
+        says so.  Returns whether there were as many."""
         with self.subTest(rank=rank, allocation=which), self.predicting_daemon():
             job = self.run_job("outcome_check", "forgetful", str(which), str(rank), "later", preload=[self.pending_spy],
                                HEADWAY_REPORT=self.file)

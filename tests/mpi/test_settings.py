@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the helper sets in Open MPI and in MPICH, and that they believe it.
+"""Tests what the helper sets in Open MPI and in MPICH, and that they believe it.
 
   test_settings.py [Class.method ...]
   test_settings.py --list
@@ -14,7 +14,7 @@ from mpi_job import RANKS, HelperTest, main
 
 
 class OpenMpiSettings(HelperTest):
-    """What Open MPI is told before MPI_Init, and that it believes it."""
+    """Open MPI is told this before MPI_Init, and believes it."""
 
     RDMA, EAGER, FLAGS = "pml_ob1_max_rdma_per_request", "btl_tcp_eager_limit", "btl_tcp_flags"
     DEFAULTS = {RDMA: "4", EAGER: "65536", FLAGS: str(0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x100)}
@@ -42,7 +42,8 @@ class OpenMpiSettings(HelperTest):
         self.assertEqual(lines, self.DEFAULTS)
 
     def test_set_and_taken_back(self):
-        """What became of mpi_add_procs_cutoff nobody can ask: MPI_T_init_thread() reads the environment again."""
+        """Nobody can ask what became of mpi_add_procs_cutoff: MPI_T_init_thread() reads the
+        environment again."""
         with self.daemon():
             lines, job = self.settings()
         self.assertEqual(lines, {**self.DEFAULTS, self.RDMA: "0", self.EAGER: "131072"})
@@ -107,7 +108,7 @@ def ucx_version():
 
 
 class MpichSettings(HelperTest):
-    """What UCX tells it was given."""
+    """UCX tells what it was given."""
 
     library = "mpich"
     # what Hydra says of a job whose ranks are on more than one node

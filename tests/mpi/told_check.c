@@ -14,7 +14,7 @@ enum { short_ints = 1024, long_ints = 16 * short_ints, ranks_max = 16 };
 
 static int rank, ranks;
 
-/* Of a buffer, where each rank's block is, and how. */
+/* A buffer: where each rank's block is, and how. */
 struct side {
 	int gap;		/* ints from one element to the next */
 	MPI_Datatype type, types[ranks_max];

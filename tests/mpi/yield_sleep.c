@@ -29,7 +29,9 @@
 
 int sched_yield(void);
 
-/* What this thread polled last without waiting: Open MPI 4 sockets, Open MPI 5 an epoll of them. */
+/* This thread polled these last without waiting: Open MPI 4 polls sockets, Open MPI 5 an epoll of
+ * them.
+ */
 static __thread struct {
 	struct pollfd fds[WATCHED_MAX];
 	nfds_t count;

@@ -20,7 +20,7 @@ work=/tmp/packages
 config=/etc/headway/headway.toml
 release=$(uname -r)
 export DEBIAN_FRONTEND=noninteractive
-# What others keep of what they did: dpkg's and apt's records; logs; the caches of man and ldconfig;
+# Others keep records of what they did: dpkg and apt theirs; logs; the caches of man and ldconfig;
 # passwd's files before the last change; the key that DKMS makes for all modules of the machine.
 records=(var/lib/dpkg var/lib/apt var/cache/apt var/log var/cache/man var/cache/ldconfig
 	etc/passwd- etc/group- etc/shadow- etc/gshadow- 'var/lib/dkms/mok.*')
@@ -106,7 +106,7 @@ module_of() {
 	find "/lib/modules/$1/updates/dkms" -name 'sch_gap.ko*' 2>/dev/null
 }
 
-# Of the other nodes, as an administrator has them there, too.
+# Starts the daemons of the other nodes, where an administrator has them, too.
 start_other_daemons() {
 	local node
 	for node in a1 b0 b1; do

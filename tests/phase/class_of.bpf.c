@@ -5,7 +5,7 @@
  */
 #include "../../userspace/phase/phase_classifier.bpf.c"
 
-/* What running a program costs by itself. */
+/* This program does nothing, so its cost is that of running one. */
 SEC("tc")
 int phase_nothing(struct __sk_buff *skb)
 {

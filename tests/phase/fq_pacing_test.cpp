@@ -165,7 +165,7 @@ TEST_F(FqPacing, TheStrictestOfAllLevelsHolds) {
     EXPECT_EQ(classes_->clock(guard).wire_bytes, classes_->clock(guard).packets * full_wire_bytes);
 }
 
-/// What a parent has held up does not come in a burst later.
+/// Packets that a parent has held up do not come in a burst later.
 TEST_F(FqPacing, AClassSavesNothingWhileItsParentHoldsItUp) {
     put(trunk, limited(100));
     put(shared, limited(1000, trunk));

@@ -275,7 +275,7 @@ protected:
         cgroup.enter();
         return to_remote();
     }
-    /// Of job 0 and of job 1, in phases that limit both trunks.
+    /// Seats a process of job 0 and one of job 1, in phases that limit both trunks.
     void two_jobs() {
         one_ = sit(0, 0);
         other_ = sit(1, 0);
@@ -475,8 +475,8 @@ std::uint32_t verified_instructions(const BpfPhaseMaps& maps) {
     return info.verified_insns;
 }
 
-/// What a packet costs, for tests/bench/phase: virtual nanoseconds are
-/// instructions.  Nothing is asserted: where time is real, it is the host's.
+/// Measures what a packet costs, for tests/bench/phase: virtual nanoseconds are instructions.
+/// Nothing is asserted: where time is real, it is the host's.
 TEST_F(Classifier, Cost) {
     auto nothing = BpfPhaseMaps::load({PhaseTrunk{}}, {object_, "phase_nothing"});
     ASSERT_TRUE(nothing) << nothing.error().message;
@@ -509,7 +509,7 @@ TEST_F(Classifier, Cost) {
     }
 }
 
-/// The same with pacing by fq, of which the class's clock is a part.
+/// Measures the cost with pacing by fq, of which the class's clock is a part.
 TEST_F(Classifier, CostWithFq) {
     auto nothing = BpfPhaseMaps::load({PhaseTrunk{}}, {object_, "phase_nothing"});
     auto fq = BpfPhaseMaps::load(trunks_, fq_pacing_object());

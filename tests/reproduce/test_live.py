@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is computed for Documentation/reproduction-live.md, from measurements that are made up; no guest.
+"""Tests what is computed for Documentation/reproduction-live.md, from measurements that are made
+up; no guest runs.
 
 HEADWAY names the program (build/bin/headway).
 """
@@ -100,7 +101,7 @@ def links_events(spec):
 
 
 def all_events(repetitions=2):
-    """Of all experiments, and their specs."""
+    """Returns the results of all experiments, and their specs."""
     document = {"event": "measured", "document": measured_document()}
     specs = {name: module.spec(repetitions) for name, module in page.EXPERIMENTS.items()}
     events = {"network": [document], "many-to-one": [document, *gathers()], "signature": exchanges(), "all-to-alls": papers_alltoalls(),
@@ -419,7 +420,7 @@ class FakeGuest:
 
 class Sittings(unittest.TestCase):
     def sitting(self, minutes=None, again=False):
-        """Of the experiment "steady", until its guest fails; what it said."""
+        """Runs the experiment "steady" until its guest fails, and returns what it said."""
         arguments = argparse.Namespace(experiments=["steady"], again=again, minutes=minutes, repetitions=1)
         said = io.StringIO()
         with contextlib.redirect_stderr(said):

@@ -188,7 +188,8 @@ has_one_classifier() {
 	[[ $(tc filter show dev $dev | grep -c direct-action) == 1 ]]
 }
 
-# Of one process: its connection, its pidfd, its job's array, the text, what sockets have sent.
+# The store has so many descriptors of one process: its connection, its pidfd, its job's array, the
+# text, what sockets have sent.
 stored_of_one=5
 
 stores() {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of simwire share; simwire_main.c says what it is. */
+/* The files of simwire share this; simwire_main.c says what it is. */
 #ifndef SIMWIRE_H
 #define SIMWIRE_H
 

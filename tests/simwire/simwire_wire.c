@@ -11,7 +11,7 @@
 #define SIMWIRE_OVERHEAD	24		/* FCS 4, preamble 8, inter-frame gap 12 */
 #define SIMWIRE_BITS_NSEC	(8ULL * NSEC_PER_SEC)
 
-/* What the wire must know of a frame under way; lives in skb->cb. */
+/* The wire must know this of a frame under way; it lives in skb->cb. */
 struct simwire_cb {
 	u64	start_ns;
 	u64	end_ns;		/* the last bit has left, resp. has arrived */
@@ -21,7 +21,7 @@ struct simwire_cb {
 	bool	in_bql;		/* byte queue limits know of it */
 };
 
-/* What became of the frames of a TX queue, for its byte queue limits. */
+/* Counts the frames of a TX queue that are through, for its byte queue limits. */
 struct simwire_completed {
 	unsigned int	frames;
 	unsigned int	bytes;
@@ -224,7 +224,7 @@ static void simwire_complete(struct simwire *sw,
 	}
 }
 
-/* What the wire carries by the clock of this machine. */
+/* Returns what the wire carries by the clock of this machine. */
 static u64 simwire_true_rate_bps(const struct simwire *sw)
 {
 	return mul_u64_u64_div_u64(sw->rate_bps, sw->clock_ppm, SIMWIRE_PPM);
@@ -435,7 +435,7 @@ void simwire_wire_init(struct simwire *sw)
 	simwire_init_timer(&sw->arrival, simwire_arrival);
 }
 
-/* What is under way is lost.  Nothing is sent any more. */
+/* Frames under way are lost.  Nothing is sent any more. */
 void simwire_wire_stop(struct simwire *sw)
 {
 	struct sk_buff *skb;

@@ -59,7 +59,7 @@ slurm_spawn() {
 	slurm_daemons+=("$HW_SPAWNED")
 }
 
-# What starts programs to find out: not as often as hw_wait_for would.
+# Waits for a condition that starts programs: it looks less often than hw_wait_for would.
 slurm_wait_for() {
 	local seconds=$1
 	shift

@@ -46,8 +46,8 @@ set_up() {
 
 # ---- jobs ------------------------------------------------------------------------
 
-# What every job's script begins with: the MPI libraries' settings for this network.
-# Sleeping ranks leave the one processor to others.
+# Prints the beginning of every job's script: the MPI libraries' settings for this network. Sleeping
+# ranks leave the one processor to others.
 settings() {
 	cat <<-SETTINGS
 		#!/bin/bash
@@ -113,7 +113,7 @@ jobs_on() {
 	hw_status "$1" '" ".join(sorted(j["job"] for j in s["jobs"]))'
 }
 
-# What has been seen last is in $seen.
+# The jobs that were seen last are in $seen.
 has_jobs() {
 	seen=$(jobs_on "$1")
 	[[ $seen == "$2" ]]

@@ -46,7 +46,7 @@ share_rate() {
 	echo $((link_bps / 8 * $1 / 10000))
 }
 
-# The same in the bytes that other qdiscs count: frames without overhead.
+# Returns the rate in the bytes that other qdiscs count: frames without overhead.
 frame_rate_bit() {
 	echo $(($(share_rate "$2") * 8 * $1 / $(wire_bytes "$1")))bit
 }
@@ -145,7 +145,7 @@ wait_for_empty() {
 		{ echo "the qdisc holds frames but sends none" >&2; exit 1; }
 }
 
-# Of the qdisc, as a JSON object.
+# Prints the qdisc's counters as a JSON object.
 counters() {
 	local shown
 	shown=$(tc -s -j qdisc show dev $dev root)
@@ -185,7 +185,8 @@ run_case() {
 	return 0
 }
 
-# What long queues leave to the kernel's softirq thread must not wait for others.
+# The kernel's softirq thread does the work that long queues leave to it, and must not wait for
+# others.
 favour_softirqs() {
 	local process name
 	for process in /proc/[0-9]*; do

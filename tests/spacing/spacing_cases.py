@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is sent, by whom, at which speed; and the guests that send it.
+"""Lists what is sent, by whom, at which speed; and the guests that send it.
 
 Links run at their true speed.  The one emulated processor executes an
 instruction a nanosecond, which a busy 10 Gbit/s link needs many more of: so the

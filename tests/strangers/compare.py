@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a program's outcome is its own, and what of it is different under the preload.
+"""Tells what of a program's outcome is its own, and what of it is different under the preload.
 
 Three native runs say what is its own: the exit status of each rank, and the lines, in which they agree.  Lines that
 differ in their numbers alone are one kind; a kind in which native runs disagree is not compared.  Nor are the lines of a
@@ -35,7 +35,7 @@ def agreed_statuses(natives):
 
 
 def disagreed_kinds(natives):
-    """Of lines."""
+    """Returns the kinds of lines in which native runs disagree."""
     counts = [collections.Counter(outcome.lines) for outcome in natives]
     lines = set().union(*counts)
     return {kind(line) for line in lines if len({count[line] for count in counts}) > 1}

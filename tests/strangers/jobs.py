@@ -35,13 +35,13 @@ ENDED_BY_OTHERS = (None, -9, -15)
 ROUND = ("allgather", "allgatherv", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block")
 TOTAL = ("alltoall", "alltoallv", "alltoallw")
 ROOTED = ("gather", "gatherv", "scatter", "scatterv")
-# What goes by our algorithm; by "linear" those with messages of different sizes go in pieces.
+# These go by our algorithm; by "linear" those with messages of different sizes go in pieces.
 MODES = {"linear": TOTAL + ROOTED, "ring": ROUND, "own": TOTAL + ROOTED + ROUND}
 
 
 @dataclasses.dataclass
 class Outcome:
-    """Of one job."""
+    """The outcome of one job."""
     statuses: list          # of each rank: its exit status, minus the signal that ended it, or "ended by others"
     lines: list             # that its ranks wrote, sorted
     hung: bool = False
@@ -102,7 +102,7 @@ class Library:
                               env=mpi_job.HelperTest.environment()).stdout
 
     def words(self, program, folder, variables):
-        """Of the launcher, before those of the program."""
+        """Returns the words of the launcher, before those of the program."""
         if self.name == "mpich":
             return [self.program, "-n", str(program.ranks), "-wdir", str(program.folder),
                     *(word for name, value in variables.items() for word in ("-genv", name, value))]

@@ -34,15 +34,15 @@ class Program:
 
 
 def programs(suite, library):
-    """Of a suite as built for that library; FileNotFoundError if it is not."""
+    """Returns the programs of a suite as built for that library; FileNotFoundError if it is not."""
     if suite == MPI4PY:
         return mpi4py_programs(STRANGERS / "mpi4py-src", STRANGERS / f"mpi4py-{library}")
     return list(read_list(STRANGERS / "mpich-src/test/mpi", STRANGERS / library, suite))
 
 
 def read_list(sources, builds, folder):
-    """Those of a folder's testlist and of the lists that it names: configure has made some in the folder of the
-    build."""
+    """Reads the programs of a folder's testlist and of the lists that it names: configure has made
+    some in the folder of the build."""
     found = [tree / folder / "testlist" for tree in (builds, sources) if (tree / folder / "testlist").is_file()]
     if not found:
         raise FileNotFoundError(f"there is no {builds / folder}/testlist; tests/strangers/build makes it")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jobs have come to, kept in a file for each program and mode until what they ran with changes."""
+"""Keeps what jobs have come to, in a file for each program and mode, until what they ran with
+changes."""
 
 import dataclasses
 import functools
@@ -27,7 +28,7 @@ def key_of(library_version, program, mode):
 
 
 class Results:
-    """Of a library, in a folder of its own."""
+    """The results of a library, in a folder of its own."""
 
     def __init__(self, folder, library_version):
         self.folder, self.library_version = folder, library_version

@@ -218,7 +218,7 @@ class Started:
 
 
 class Hangs(unittest.TestCase):
-    """What is ended."""
+    """Tests which jobs are ended."""
 
     def ends(self, script, budget_cpu_s=0):
         """Whether it is waited for."""
@@ -303,7 +303,7 @@ class Daemon(unittest.TestCase):
 
 
 class Sources(unittest.TestCase):
-    """What an archive may lack."""
+    """Tests what an archive may lack."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

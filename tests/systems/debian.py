@@ -148,7 +148,7 @@ APT::Sandbox::User "root";
         return versions
 
     def names(self, pattern):
-        """Of packages that match a regular expression, oldest version first."""
+        """Returns packages that match a regular expression, oldest version first."""
         names = self.run("apt-cache", "pkgnames").split()
         return sorted((name for name in names if re.fullmatch(pattern, name)), key=version_key)
 

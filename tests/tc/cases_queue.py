@@ -237,8 +237,8 @@ def send_until_the_end():
 
 
 def share_of_data(dev, rate, parent_rate=None):
-    """Of the wire bytes of a class that always has data, while TCP receives as much as it can; and how many bytes
-    that is for each byte that the class sends."""
+    """Returns the part of the wire bytes that a class has that always has data, while TCP receives
+    as much as it can; and how many bytes that is for each byte that the class sends."""
     with connected_behind_a_class(dev, rate, 125_000_000, send_until_the_end, parent_rate) as (connection, _):
         connection.send(b"b")
         receive_all(connection, 500_000)        # the other end sends much at a time by now
@@ -303,7 +303,8 @@ def send_much_and_receive():
 
 
 def window_ends(frames):
-    """Of TCP segments of ours without and with data: the sequence numbers at which the window ends."""
+    """Returns, for TCP segments of ours without and with data, the sequence numbers at which the
+    window ends."""
     ends = {False: [], True: []}
     for data in frames:
         ack, offset, flags, window = struct.unpack_from("!IBBH", data, 42)

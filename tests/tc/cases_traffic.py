@@ -135,7 +135,7 @@ def statistics_of_gap_frames():
     # time the wire was idle because the sender was held up.
     idle = rose["underrun_ns"] * SLOW_SPEED // 10**9
     between(max(1, 9 * 914 - 1538 - idle), rose["gap_wire_bytes"], 9 * 915 + 84)
-    # Of every long gap all but the last 200 us is slept, 500 byte-times.
+    # The timer sleeps all of every long gap but its last 200 us, which are 500 byte-times.
     tc(f"class change dev {SLOW} classid 1:10 gap rate 1mbit")
     rose = send_ten()
     # A timer that is later than those 200 us leaves no gap to send, and a busy host lets a gap pass before it can be slept.

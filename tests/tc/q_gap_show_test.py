@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the installed tc with q_gap.so prints of dumps packed here.
+"""Tests what the installed tc with q_gap.so prints of dumps packed here.
 
 `tc monitor` reads them from files; preloaded json_monitor makes it print JSON.
 q_gap_test.py is about what tc sends.

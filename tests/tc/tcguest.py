@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the round trips of tc and the gap qdisc share: devices, commands, dumps.
+"""The round trips of tc and the gap qdisc share these: devices, commands, dumps.
 
 Runs inside a guest as root, with sch_gap and simwire for the running kernel in
 $HW_BUILD/kmod and the plugin in $HW_BUILD/lib.
@@ -32,7 +32,7 @@ HANDLE, ROOT = 0x00010000, 0xFFFFFFFF
 # In virtual time nothing but the guest itself makes anything late.
 ICOUNT = bool(os.environ.get("HW_ICOUNT"))
 
-# What a qdisc has that was added without options.
+# A qdisc that was added without options has these.
 DEFAULTS = {"backend": "timer", "limit": 10000}
 
 
@@ -95,7 +95,7 @@ def eventually(condition, what):
 
 
 def note(text):
-    """What a case is about to do; tells which step a failure was in."""
+    """Says what a case is about to do, which tells in which step a failure was."""
     print("#", text, flush=True)
 
 
@@ -156,7 +156,7 @@ def root_qdisc(dev, flags=""):
 
 
 def options(dev=DEV):
-    """What the root qdisc's dump says of it, options and state."""
+    """Returns what the root qdisc's dump says of it, options and state."""
     return root_qdisc(dev)["options"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tdc of the kernel's source tree needs to know here; it imports this."""
+"""tdc of the kernel's source tree imports this: it needs to know this here."""
 import os
 
 ENVIR = os.environ.copy()   # TC_LIB_DIR: where tc finds its plugin

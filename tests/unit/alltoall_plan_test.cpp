@@ -226,8 +226,8 @@ TEST(AllToAllPlan, WindowOfAPair) {
 
 // ------------------------------------------------------------------ invariant
 
-/// What the planned classes put on every directed link, against U times its
-/// capacity; exactly, in integers.
+/// Sums up what the planned classes put on every directed link, against U times its capacity;
+/// exactly, in integers.
 class LinkSums {
 public:
     LinkSums(const Topology& topology, const PlanPolicy& policy, const AllToAllPlan& plan)

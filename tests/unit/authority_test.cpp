@@ -46,7 +46,8 @@ protected:
     void store(std::uint32_t job, std::uint32_t slot, std::uint32_t phase) {
         __atomic_store_n(&maps_.slots(job).phase[slot], phase, __ATOMIC_RELEASE);
     }
-    /// What a packet to the other cluster leaves at, of a socket of that user (none: of none).
+    /// Returns the rate of a packet to the other cluster, of a socket of that user (none: of no
+    /// user).
     ClassRate rate_of(std::optional<std::uint32_t> uid) {
         const auto choice = maps_.classify(remote, 0, uid);
         return rate_in(kernel_.device("eth0").root, choice.minor, choice.entry);
@@ -245,8 +246,8 @@ TEST(JobTable, AGrantIsKeptOverARestart) {
     EXPECT_EQ(next.cluster_job(*next.find(victim, "solver")), (JobHere{"solver", 1, true, victim, 9}));
 }
 
-// What is no limit for a job that is alone is its part of the link when it is not: of
-// the link as it is now.
+// A job that has no limit while it is alone gets its part of the link when it has company: of the
+// link as it is now.
 TEST_F(Authorities, AnotherLinkRateIsAnotherPartOfIt) {
     service_->kernel_agrees(BytesPerSecond{link_bytes_per_s});
     const Json here{"a[0-1]"};

@@ -132,7 +132,7 @@ Call random_call(Random& random, ChosenPattern& pattern) {
 
 // -------------------------------------------------------------------------- the daemons
 
-/// Of some nodes, which serve until the end.
+/// The daemons of some nodes, which serve until the end.
 class Daemons {
 public:
     Daemons(const Config& config, const std::vector<std::string>& nodes) {
@@ -168,7 +168,7 @@ private:
 
 // --------------------------------------------------------------------------- the helper
 
-/// What became of a call.
+/// The result of a call.
 struct Outcome {
     Algorithm algorithm = Algorithm::native;
     std::vector<ClassRate> rates;
@@ -219,7 +219,7 @@ public:
     }
 
 private:
-    /// Of many small blocks.
+    /// Asks for the bytes between hosts if there are many small blocks.
     void plan_between_hosts(glue::PatternKey& key, std::uint64_t& bytes) const {
         if (!glue::are_many_small_blocks(key.operation, bytes, hosts_.ranks_per_host())) return;
         key.is_between_hosts = true;
@@ -263,7 +263,8 @@ private:
     std::optional<glue::Session> session_;
 };
 
-/// Of the node, as the command shows it.  What the link does not carry anyway is no limit.
+/// Returns the node's rates as the command shows them.  What the link does not carry anyway is no
+/// limit.
 Outcome shown_on(const ShownPlan& shown, std::size_t node, BytesPerSecond link_rate) {
     Outcome outcome{shown.runs, shown.nodes[node].rates};
     for (ClassRate& rate : outcome.rates) {
@@ -329,7 +330,7 @@ TEST(CalledPlan, IsWhatTheDaemonGivesForRandomNetworksAndOperations) {
     }
 }
 
-// Of hosts with different numbers of ranks the helper tells the traffic, and the command reads a
+// The helper tells the traffic of hosts with different numbers of ranks, and the command reads a
 // matrix.
 TEST(CalledPlan, IsWhatTheDaemonGivesForUnevenRanks) {
     int paced = 0;

@@ -16,7 +16,8 @@ HEADWAY = ""
 
 
 def row(operation, size, median_ms, predicted_ms, calls=10, paced=True):
-    """Of calls that all took the same time, of 32 classes in a power of two the least."""
+    """Writes the report of calls that all took the same time, the least of 32 classes in a power of
+    two."""
     ns = round(median_ms * 1e6)
     shift = max(ns.bit_length() - 6, 0)
     return {"communicator": "MPI_COMM_WORLD, 8 ranks", "operation": operation, "message_bytes_most": size,

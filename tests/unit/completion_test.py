@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What bash, zsh and fish offer behind a beginning of headway's command line, asked of the
-shells themselves.
+"""Asks bash, zsh and fish themselves what they offer behind a beginning of headway's command line.
 
     completion_test.py HEADWAY
 """

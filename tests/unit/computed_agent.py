@@ -40,7 +40,7 @@ class Agent:
         return {"round_trip_s": [round_trip_s] * command["count"], "lost": 0, "wire_bytes": wire_bytes}
 
     def bulk(self, command):
-        """What it offers to each other host is in a file before it answers."""
+        """The agent writes what it offers to each other host into a file before it answers."""
         rate = min(BYTES_PER_S, command["bytes_per_s"] or BYTES_PER_S) / len(command["to"])
         (FOLDER / f"bulk-{command['run']}-{self.host}").write_text(json.dumps({to: rate for to in command["to"]}))
         return {"sent": [[FRAMES, FRAMES * FRAME_BYTES, int(command["bytes_per_s"] == 0)] for _ in command["to"]]}

@@ -129,7 +129,7 @@ TEST(Config, ReadsItsSpellings) {
     EXPECT_EQ(one->policy.plan.target_utilisation_millionths, 1'000'000U);
 }
 
-// What headway.toml(5) shows must be right: its first literal display.
+// The first literal display of headway.toml(5) must be right.
 TEST(Config, TheManualsExampleIsRight) {
     std::ostringstream page;
     page << std::ifstream(HEADWAY_SOURCE_DIR "/Documentation/headway.toml.5").rdbuf();
@@ -379,7 +379,7 @@ trunk_rate = "30mbit"
     EXPECT_EQ(config->topology.delay(0, 1), 3ms);
 }
 
-// What has no prefixes can be predicted, not paced.
+// A cluster without prefixes can be predicted, not paced.
 TEST(ConfigTree, DaemonRefusesWhatItCannotPlanFor) {
     const char* const loose = R"([[switch]]
 name = "core"

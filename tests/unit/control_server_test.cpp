@@ -87,7 +87,7 @@ TEST_F(ControlSocketTest, ReplacesADeadDaemonsSocket) {
     EXPECT_TRUE(ControlSocket::bind(path_, std::nullopt));
 }
 
-// Of another program, which holds no lock of ours, but listens.
+// The socket is another program's, which holds no lock of ours, but listens.
 TEST_F(ControlSocketTest, LeavesALivingSocketAlone) {
     std::filesystem::create_directory(path_.parent_path());
     sockaddr_un address{};
@@ -283,7 +283,7 @@ TEST_F(ControlServerTest, OneUsersClientsLeaveDescriptorsForOthers) {
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// What is left is divided anew once for all of them, not for each.
+// The server divides what is left once for all of them, not for each.
 TEST_F(ControlServerTest, ManyEndsAtOnceAreOneDivision) {
     // by a clock that stands still, all of them are few enough for one turn
     const FakeClock still;

@@ -83,7 +83,7 @@ TEST_F(ControlServiceTest, OneUserCannotShutOthersOut) {
     EXPECT_TRUE(service_->open({.pid = 1, .uid = 1001}));
 }
 
-// Of clients, jobs with phases and all else: a rootless container's ids are one user's.
+// A rootless container's ids are one user's, for clients, jobs with phases and all else.
 TEST_F(ControlServiceTest, SubordinateIdsTakeFromTheirOwnersQuota) {
     service_->count_by(Accounts("alice:100000:65536", [](const std::string&) { return uid_t{1000}; }));
     std::size_t clients = 0;

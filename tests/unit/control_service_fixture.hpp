@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 inline constexpr std::uint32_t own_class = 0x10010;
 inline constexpr std::uint32_t remote_class = 0x10011;
-/// Of the worked example in alltoall_plan.hpp.
+/// The rate in the worked example in alltoall_plan.hpp.
 inline const ClassRate planned = BytesPerSecond{773'437};
 
 inline Config demo_config() {
@@ -68,7 +68,7 @@ protected:
         return answer;
     }
 
-    /// What is longer than a datagram.
+    /// Puts an answer together that is longer than a datagram.
     std::string text_of_pieces(ControlService::SessionId session, Json piece) {
         std::string text = piece["text"].get<std::string>();
         while (piece["left"] > 0) {

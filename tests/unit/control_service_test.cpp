@@ -87,7 +87,7 @@ TEST_F(ControlServiceTest, PreparedPatternsSpareTheHostLists) {
     EXPECT_EQ(entered["paced"], true);
     EXPECT_FALSE(entered.contains("reason") || entered.contains("rates")) << "prepare told them";
     EXPECT_EQ(in_kernel(remote_class).rate, planned);
-    // The same collective again keeps its id; another gets the next.
+    // A collective keeps its id when it is asked for again; another gets the next.
     EXPECT_EQ(ask(client, "prepare", everybody)["pattern"], 1);
     Json smaller = everybody;
     smaller["comm_hosts"] = {"a0", "b0"};

@@ -150,8 +150,8 @@ TEST_P(RandomShares, DoNotDependOnTheOrderOrOnJobsNames) {
     EXPECT_EQ(host_shares(one.trunk, other), shares);
 }
 
-/// Of any demand that is not satisfied: whoever has more per weight would have
-/// to give; so nobody has, and nothing is left over.
+/// No demand that is not satisfied could have more: whoever has more per weight would have to give;
+/// so nobody has, and nothing is left over.
 TEST_P(RandomShares, AreMaxMin) {
     RandomDemands one(static_cast<std::uint64_t>(GetParam()));
     const Shares shares = compute_shares(one.trunk, one.demands);

@@ -40,7 +40,7 @@ std::vector<Finding> found(const Look& before, const Look& after) {
     return judge(before, after, std::chrono::seconds(5));
 }
 
-/// Of a change, whatever else it shows.
+/// Returns the first finding after a change, whatever else it shows.
 template <class Change>
 Finding first_after(Change change) {
     const Look before = healthy();

@@ -111,7 +111,7 @@ TEST(EvalLine, AnswersBrokenQuestions) {
 
 // ---------------------------------------------------------------------- reader
 
-/// What `read` says of the input.
+/// Returns what `read` says of the input.
 template <class Read>
 std::string mistake(const char* input, Read read) {
     const EvalJson json = EvalJson::parse(input);

@@ -28,7 +28,7 @@ public:
         return {};
     }
 
-    /// What a new process gets; the store keeps all.
+    /// Returns what a new process gets; the store keeps all.
     [[nodiscard]] std::vector<StoredDescriptor> received() {
         std::vector<StoredDescriptor> all;
         for (const Entry& one : entries_) {

@@ -58,7 +58,7 @@ struct FakeQdisc {
     friend bool operator==(const FakeQdisc&, const FakeQdisc&) = default;
 };
 
-/// What a packet of that class and entry leaves at.
+/// Returns the rate at which a packet of that class and entry leaves.
 [[nodiscard]] inline ClassRate rate_in(const FakeQdisc& root, std::uint32_t minor, TableEntry entry) {
     const FakeClass& one = root.classes.at(root.handle | minor);
     const auto found = one.table.find(entry);

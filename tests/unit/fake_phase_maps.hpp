@@ -86,7 +86,7 @@ public:
     }
     [[nodiscard]] const std::map<std::uint64_t, std::uint32_t>& cgroups() const { return cgroups_; }
 
-    /// What the classifier tells the qdisc; minor 0: it leaves the packet to the next filter.
+    /// The classifier tells this to the qdisc; minor 0: it leaves the packet to the next filter.
     struct Choice {
         std::uint32_t minor = 0;
         TableEntry entry = 0;

@@ -86,7 +86,7 @@ TEST(FlowCounts, ACounterThatBeganAnewIsNoGrowth) {
 constexpr FlowLosses calm{5'000, 0, 0};
 constexpr FlowLosses timed_out{5'000, 8, 2};
 
-/// So many seconds of the same; the changes they led to.
+/// Lets the same happen for so many seconds, and returns the changes that it led to.
 std::vector<FactorChange> seconds(DivisorControl& control, const FlowLosses& losses, int count) {
     std::vector<FactorChange> changes;
     for (int i = 0; i < count; ++i) {

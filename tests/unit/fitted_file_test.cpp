@@ -25,7 +25,7 @@ FittedParameters read(const std::string& text) {
     return parameters;
 }
 
-// What a fit has found is what predict gets: T = 10 (2e-6 m), gamma 2, no delta.
+// predict gets what a fit has found: T = 10 (2e-6 m), gamma 2, no delta.
 TEST(FittedFile, ReadsWhatFitWritesOfContention) {
     const auto fit = fit_contention_json({{"n", 11U}, {"alpha", 0}, {"beta", 1e-6}, {"M", nullptr},
                                           {"samples", {{100, 2e-3}, {200, 4e-3}, {400, 8e-3},

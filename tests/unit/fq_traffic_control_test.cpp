@@ -157,7 +157,8 @@ TEST_F(FqClassesOfTheKernel, TheRootIsOursOnlyWithOurHandle) {
 
 // ------------------------------------------------------------------------ elements of maps
 
-/// What an update is answered that finds no memory so many times, how often it was tried, and how often it waited.
+/// Returns the answer of an update that finds no memory so many times, how often it was tried, and
+/// how often it waited.
 std::array<int, 3> updated(int without_memory, int then) {
     int attempts = 0, pauses = 0;
     const int answer = repeated_without_memory([&] { return attempts++ < without_memory ? -ENOMEM : then; },

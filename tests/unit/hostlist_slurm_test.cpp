@@ -44,7 +44,7 @@ public:
         return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
     }
 
-    /// What Slurm reads: nothing follows the brackets of an item.
+    /// Makes a list that Slurm reads: nothing follows the brackets of an item.
     std::string list() {
         std::string text;
         for (std::size_t items = 1 + below(4); items-- > 0;) {

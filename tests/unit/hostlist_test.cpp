@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadList{"-a", "does not start with"}, BadList{".a", "does not start with"},
                     BadList{"a/b", "no host name has"}));
 
-/// What is short to write and long to expand is refused by what is written.
+/// A list that is short to write and long to expand is refused by what is written.
 TEST(Hostlist, ManyBracketsAndLongPartsAreNotExpanded) {
     std::string groups;
     for (int group = 0; group < 8; ++group) groups += "[1]";

@@ -22,7 +22,7 @@ std::vector<std::vector<LinkPart>> shared_in_allocations(const Topology& topolog
     return share_links(topology, make_kernel_layout(topology, 0), policy, jobs);
 }
 
-/// Of jobs of which each is an allocation.
+/// Shares links among jobs each of which is an allocation.
 std::vector<std::vector<LinkPart>> shared(const Topology& topology, SharePolicy policy,
                                           std::vector<SharingJob> jobs) {
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].allocation = i;
@@ -143,7 +143,7 @@ bool crosses(const Topology& topology, std::size_t trunk, const SharingJob& job)
     return below > 0 && below < counts.total();
 }
 
-/// What the cluster's own arithmetic makes of the same jobs.
+/// Shares the trunk among the same jobs by the cluster's own arithmetic.
 std::vector<std::uint64_t> by_compute_shares(const Topology& topology, std::size_t trunk,
                                              SharePolicy policy,
                                              const std::vector<SharingJob>& jobs) {

@@ -17,7 +17,7 @@
 
 namespace headway::test {
 
-/// What was stored for good, and renamed, in this order.
+/// Lists what was stored for good, and renamed, in this order.
 std::vector<std::string>& stored();
 std::vector<std::string>& stored() {
     static std::vector<std::string> names;
@@ -303,7 +303,8 @@ TEST_F(StateFileTest, HasTheLastTextOrNone) {
     EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-// What a power cut leaves: a file must be stored before it has its name, and then the name.
+// A power cut may come at any time: a file must be stored before it has its name, and then the
+// name.
 TEST_F(StateFileTest, IsStoredBeforeItHasItsName) {
     const std::string folder = std::filesystem::canonical(folder_);
     const StateFile file = jobs_file(folder + "/control.sock");

@@ -47,7 +47,7 @@ protected:
         for (const Change& change : diff().changes) texts.push_back(change_to_text(change));
         return texts;
     }
-    /// What is found is mended in one go, with nothing left to do.
+    /// The changes mend what is found in one go, with nothing left to do.
     void expect_mended(const std::vector<std::string>& texts) {
         EXPECT_EQ(found(), texts);
         const FakeQdisc before = whole_;

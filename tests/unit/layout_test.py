@@ -31,7 +31,8 @@ def layout(tree, *options):
 
 class Layout(unittest.TestCase):
     def answer(self, *options, page=PAGE, **changed):
-        """What it says of GOOD with other includes of some files: base__rate_hpp=["..."]."""
+        """Returns what the check says of GOOD with other includes of some files:
+        base__rate_hpp=["..."]."""
         files = dict(GOOD) | {name.replace("__", "/").replace("_hpp", ".hpp").replace("_cpp", ".cpp"): value
                               for name, value in changed.items()}
         with tempfile.TemporaryDirectory() as folder:

@@ -33,7 +33,7 @@ def displays():
 
 
 def commands():
-    """Those that are shown without their output."""
+    """Returns the examples that are shown without their output."""
     return [line[4:].strip('"').strip() for line in page_text().splitlines()
             if line.startswith(".Dl headway ")]
 
@@ -55,7 +55,7 @@ class Manual(unittest.TestCase):
         self.write_files()
 
     def write_files(self):
-        """What the examples name: the demo's two clusters, and measurements."""
+        """Writes the files that the examples name: the demo's two clusters, and measurements."""
         def write(name, text):
             (self.folder / name).write_text(text)
         write("headway.toml", "".join(

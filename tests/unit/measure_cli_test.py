@@ -247,7 +247,7 @@ class Jobs(Computed):
         self.assertEqual((done.returncode, done.stdout), (5, f"job: {network}; \n"), done.stderr)
 
     def test_the_network_between_its_nodes_is_measured_and_kept(self):
-        """Of two ranks on a node one is an agent."""
+        """One of two ranks on a node is an agent."""
         self.launcher("n1 4", "n0 4", "n1 4", "n2 4")
         done = self.run_job()
         self.assert_ran(done, self.kept / "n[0-2].toml")
@@ -348,7 +348,8 @@ def routes_of(addresses):
 
 
 class Routes(unittest.TestCase):
-    """Of two real agents with a router beside them: who, over how many routers, by which interface there and back."""
+    """Returns the routes of two real agents with a router beside them: who, over how many routers,
+    by which interface there and back."""
 
     def setUp(self):
         if subprocess.run([*APART, "ip", "link", "add", "type", "veth"], capture_output=True, check=False).returncode:

@@ -333,7 +333,7 @@ ArrivalSummary summary_of(const std::vector<Arrival>& arrivals) {
 
 // ---------------------------------------------------------------------- routes
 
-/// Of all pairs, over that many routers and by one interface.
+/// Returns routes between all pairs, over that many routers and by one interface.
 std::vector<SeenRoute> routes_of(std::size_t hosts, unsigned hops) {
     std::vector<SeenRoute> routes;
     for (std::size_t from = 0; from < hosts; ++from) {

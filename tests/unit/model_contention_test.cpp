@@ -25,7 +25,7 @@ TEST(Contention, BoundOfAnExchange) {
     EXPECT_EQ(exchange_bound_s({}, cost).value(), 0);
 }
 
-// What a process keeps for itself costs nothing.
+// A process's message to itself costs nothing.
 TEST(Contention, BoundIgnoresTheDiagonal) {
     EXPECT_DOUBLE_EQ(exchange_bound_s({{1000, 1}, {1, 1000}}, {1, 1}).value(), 2);
 }

@@ -84,7 +84,7 @@ TEST(ManyToOne, MessageZeroHasTheLeastDelay) {
     EXPECT_DOUBLE_EQ(time.idle_s, 0);
 }
 
-// Of two equal delays the first in the input counts, with its own rate.
+// If two delays are equal, the first in the input counts, with its own rate.
 TEST(ManyToOne, TiesGoByInputOrder) {
     const std::vector<DelayedPath> sources{{{1 * ms, 0}, 1e6}, {{1 * ms, 0}, 1e5}};
     EXPECT_DOUBLE_EQ(

@@ -52,7 +52,8 @@ NodePlanner planner_of(int hosts_per_cluster) {
     return std::move(*planner);
 }
 
-// What all nodes have in common is planned once; each has the rates that it plans for itself.
+// The planner plans once what all nodes have in common; each has the rates that it plans for
+// itself.
 TEST(NodePlannerHosts, AnotherNodePlansTheSameAsItWouldByItself) {
     Config config;
     config.topology = two_level_topology(30);
@@ -130,7 +131,7 @@ TEST(NodePlannerAlgorithm, AllAtOnceWhereItIsPacedUpTo1024Ranks) {
     }
 }
 
-/// Of all hosts, with messages of `bytes`.
+/// Plans for all hosts, with messages of `bytes`.
 NodePlan plan_demo(const NodePlanner& planner, std::string_view operation, std::uint64_t bytes) {
     const std::string all = format_hostlist(demo_hosts());
     CollectiveHosts hosts{find_operation(operation), all, all, false, 1, std::nullopt};

@@ -63,7 +63,7 @@ protected:
         __atomic_store_n(&maps_.slots(seat.job).phase[seat.slot], number, __ATOMIC_RELEASE);
     }
     std::map<std::uint32_t, FakeClass>& classes() { return kernel_.device("eth0").root.classes; }
-    /// Of the entry of that rate of the seat's job; 0: there is none in use.
+    /// Counts the users of the entry of that rate of the seat's job; 0: there is none in use.
     std::uint32_t users_of(const PhaseSeat& seat, std::size_t trunk, std::uint64_t alone) {
         const auto& entries = jobs_->tables().entries();
         const auto entry = entries.find({trunk, seat.job, rate(alone)});
@@ -262,7 +262,7 @@ TEST_F(Phases, WhoHoldsANumberOfACallHasTheRatesOfTheNext) {
     EXPECT_EQ(rate_of(maps_.classify(0)), rate(2000));
 }
 
-// Of 63 numbers one after the other is a call's of a process that has gone since.
+// One of 63 numbers, taken one after the other, is a call's of a process that has gone since.
 TEST_F(Phases, NumbersOfCallsAreFreeWhenTheirProcessesHaveGone) {
     join();
     for (std::uint64_t i = 1; i < 3 * HEADWAY_PHASES; ++i) {

@@ -220,7 +220,7 @@ TEST_F(PhaseRequests, AGatherLimitsTheSendersTowardsTheRootOnly) {
     EXPECT_EQ(ask(session, "phase", request)["ok"], false);
 }
 
-// Of any size: though 1 % of a huge gather's time is more than a time-out.
+// A gather of any size is paced: though 1 % of a huge gather's time is more than a time-out.
 TEST_F(PhaseRequests, AGatherOfAnySizeIsPaced) {
     const Session session = joined();
     for (const char* operation : {"gather", "gatherv"}) {

@@ -295,7 +295,7 @@ class Predict(Cli):
         self.assertAlmostEqual(trace["PlogPT, no time-out"]["low_s"], WIRE_64K * 8 / EDGE)
 
     def test_fitted_parameters_are_used(self):
-        """What fit prints is what predict reads: (5) of the signature."""
+        """predict reads what fit prints: (5) of the signature."""
         samples = [[m, 10 * (2e-6 * m + (3e-3 if m >= 1000 else 0))]
                    for m in (250, 500, 750, 1000, 2000, 4000)]
         self.write("c.json", json.dumps({"n": 11, "alpha": 0, "beta": 1e-6, "samples": samples}))

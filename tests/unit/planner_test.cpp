@@ -484,7 +484,7 @@ TEST(Planner, SamePlanEveryTime) {
     }
 }
 
-// What findings.md measured: a blocking pairwise exchange under the same fixed
+// The measurements in findings.md showed this: a blocking pairwise exchange under the same fixed
 // rate takes nearly twice as long (7 steps instead of 4 messages' time).
 TEST(PlannerAlgorithms, PairwiseUnderAFixedRateTakesLonger) {
     const Topology topology = demo_topology();

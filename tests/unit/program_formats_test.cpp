@@ -44,7 +44,7 @@ TEST(GoalSchedule, IsPutIntoOrder) {
     EXPECT_EQ(read_goal_schedule(golden("goal_schedule/ring.goal"), "g")->computations, 1U);
 }
 
-// What does not depend on the receive goes before its Wait, wherever it stands.
+// Operations that do not depend on the receive go before its Wait, wherever it stands.
 TEST(GoalSchedule, WaitsAsLateAsItCan) {
     EXPECT_EQ(goal("num_ranks 2\nrank 0 {\n"
                    "a: recv 1b from 1\nb: send 2b to 1\nc: send 3b to 1\nb requires a\n}\n"

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a terminal of one line shows after these bytes.
+/// Returns what a terminal of one line shows after these bytes.
 std::string screen(const std::string& bytes) {
     std::string line;
     std::size_t column = 0;

@@ -49,7 +49,7 @@ protected:
         reconciler_.emplace(service_->kernel(), clock_, *service_);
     }
 
-    /// What the event loop does until nothing is due any more.
+    /// Does what the event loop does until nothing is due any more.
     void settle() {
         (void)service_->settle();
         kernel_.refuse = nullptr;
@@ -101,7 +101,7 @@ protected:
                   true);
     }
 
-    /// What the link cannot is no limit, whether the kernel was told so or not.
+    /// A rate that the link does not have is no limit, whether the kernel was told so or not.
     void forget_beyond_link(ClassRate& rate) {
         if (rate && *rate > device().link_rate) rate.reset();
     }

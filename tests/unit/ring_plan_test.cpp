@@ -93,8 +93,8 @@ TEST(RingPlanOf, WhatBuffersHoldNeedsNone) {
     EXPECT_TRUE(plan_of(topology, 4096 * kib).is_named);
 }
 
-// What the ring's traffic is then planned as: one stream of 20 Mbit/s through 25
-// needs no rate, through 5 only the host in front of the trunk does.
+// The ring's traffic is planned as one stream: 20 Mbit/s through 25 need no rate, through 5 only
+// the host in front of the trunk needs one.
 TEST(RingPlanOf, ItsTrafficLimitsWhoSendsThroughASlowTrunk) {
     std::vector<HostFlow> flows;
     for (std::uint32_t host = 0; host < 8; ++host) flows.push_back({host, (host + 1) % 8, 1});

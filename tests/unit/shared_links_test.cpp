@@ -24,7 +24,7 @@ namespace {
 using Session = ControlService::SessionId;
 constexpr std::uint32_t own = 0, remote = 1;  ///< classes
 constexpr std::uint64_t link_bytes_per_s = 20 * mbit / 8;
-/// What all plans together may ask of the trunk: 0.99 * 25 Mbit/s.
+/// All plans together may ask so much of the trunk: 0.99 * 25 Mbit/s.
 constexpr std::uint64_t trunk_bytes_per_s = 25 * mbit / 8 * 99 / 100;
 
 class Node {
@@ -101,7 +101,7 @@ public:
         return rate_in(const_cast<Node*>(this)->kernel_.device("eth0").root, choice.minor, choice.entry);
     }
     ClassRate requested_rate() { return kernel_.device("eth0").root.classes.at(0x10011).rate; }
-    /// Of all active phases' rates towards the other cluster together.
+    /// Adds up all active phases' rates towards the other cluster.
     std::uint64_t sum_of_active() {
         std::map<std::uint32_t, std::uint64_t> rates;
         for (std::uint32_t i = 0; i < maps_.config().process_count; ++i) {
@@ -138,7 +138,7 @@ const Json all_hosts{"a[0-3]", "b[0-3]"};
 const ClassRate alone = BytesPerSecond{773'437};
 const ClassRate halved = BytesPerSecond{773'437 / 2};
 
-// What the cluster's coordination asks the trunk for.
+// The cluster's coordination asks for the trunk by these jobs.
 TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
     Node node("a0");
     EXPECT_TRUE(node.service_->jobs().empty());
@@ -163,8 +163,8 @@ TEST(SharedLinks, StartedJobsAreThisNodesOrNobodysInParticular) {
     EXPECT_EQ(node.service_->jobs(), std::vector{anywhere});
 }
 
-// Of the trunk that nodes share by agreement a job has what they agreed on, in the
-// phase that its process is in and in what it has entered.
+// A job has as much of the trunk that nodes share by agreement as they agreed on, in the phase that
+// its process is in and in what it has entered.
 TEST(SharedLinks, RatesFollowTheShareOfTheTrunk) {
     Node node("a0");
     const Session session = node.connect(0);
@@ -249,7 +249,7 @@ TEST(SharedLinks, JobsOfProcessesShareToo) {
     EXPECT_EQ(node.rate(), alone);
 }
 
-// What Slurm's prolog starts, and what speaks to the daemon in it.
+// Slurm's prolog starts the job, and other names in the allocation speak to the daemon.
 TEST(SharedLinks, AnAllocationHasOneShareUnderAllItsNames) {
     Node node("a0");
     ASSERT_EQ(node.command("job_start", {{"job", "4711"}, {"hosts", all_hosts}, {"lasting", true}, {"uid", 1000}})["ok"],

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm's prolog, epilog and plugin tell headwayd, and that they never fail."""
+"""Tests what Slurm's prolog, epilog and plugin tell headwayd, and that they never fail."""
 import os
 import pathlib
 import shutil
@@ -144,7 +144,7 @@ class Slurm(unittest.TestCase):
                              [f"log: --tag {script} -- job 4711: status 124: "])
 
     def plugin(self, *options):
-        """What stands for slurmd, and the plugin."""
+        """Builds the plugin and what stands for slurmd."""
         plugin, host = self.folder / "plugin.so", self.folder / "host"
         (self.folder / "host.c").write_text(HOST)
         cc = shutil.which("cc")

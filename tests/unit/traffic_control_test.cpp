@@ -213,7 +213,7 @@ TEST_F(TrafficControlTest, StopsAtTheFirstFailureInOrder) {
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().applied, (std::vector<std::size_t>{0, 1}));
     EXPECT_EQ(done.error().error.error_number, ERANGE);
-    // What was tried, the kernel's sentence, and the errno's.
+    // The message has what was tried, the kernel's sentence, and the errno's.
     EXPECT_EQ(done.error().error.message,
               "adding class 1:11: the rate is above the link's (Numerical result out of range)");
     EXPECT_EQ(root().classes.size(), 1U);
@@ -313,7 +313,7 @@ TEST_F(TrafficControlTest, SilenceIsAFailureAndLateAnswersDoNotConfuse) {
     EXPECT_TRUE(control_->apply(changes, ApplyMode::together));
 }
 
-// What is left in a socket, or missing in it, is not the next exchange's trouble.
+// The next exchange does not suffer from what is left in a socket, or missing in it.
 TEST_F(TrafficControlTest, ASilentSocketIsReplacedBeforeTheNextExchange) {
     apply_all(small_set_up);
     EXPECT_EQ(kernel_.reopens(), 0U);

@@ -46,7 +46,7 @@ TEST(TrafficPlan, DividesTheTrunkAmongThoseThatUseIt) {
     EXPECT_NE(plan.reason.find("trunk of a"), std::string::npos) << plan.reason;
 }
 
-// Of one call all flows count, and what the receivers acknowledge: a0 sends to the others of its
+// All flows of one call count, and what the receivers acknowledge: a0 sends to the others of its
 // cluster, and these send back little.
 TEST(TrafficPlan, OfOneCallAcknowledgementsCount) {
     const Topology topology = demo_topology();
@@ -137,8 +137,8 @@ TEST(TrafficPlan, RefusesSharesThatNoClassCanHave) {
     EXPECT_FALSE(plan_traffic(slow, PlanPolicy{}, all_hosts(slow), flows));
 }
 
-/// What the classes of heavy flows put on each link, if each divides its rate by
-/// its flows' bytes.
+/// Sums up what the classes of heavy flows put on each link, if each divides its rate by its flows'
+/// bytes.
 class Load {
 public:
     Load(const Topology& topology, const std::vector<HostFlow>& flows, const TrafficPlan& plan)
@@ -157,7 +157,7 @@ public:
         }
     }
 
-    /// Of what each link carries, the most that any gets.
+    /// Returns the most that any link carries.
     [[nodiscard]] double most() const {
         double most = 0;
         for (const auto& [host, bps] : into_)

@@ -40,7 +40,8 @@ def shown():
 
 
 def readme_commands():
-    """Those of README.md's indented lines, and of its text those that begin with headway."""
+    """Returns the commands of README.md's indented lines, and those of its text that begin with
+    headway."""
     text = (ROOT / "README.md").read_text()
     lines = re.findall(r"(?m)^    (\S.*)", text) + re.findall(r"`(headway \w[^`]*)`", text)
     return [command for line in lines for command in re.sub(r"\s#.*", "", line).split(" && ")]

@@ -53,7 +53,7 @@ protected:
         fs::last_write_time(*file, fs::file_time_type() + std::chrono::hours(hours));
     }
 
-    /// Of the links of the network that is found, in Mbit/s; 0: none is.
+    /// Returns the rate of the links of the network that is found, in Mbit/s; 0: none is.
     [[nodiscard]] std::uint64_t rate_between(const Names& hosts) const {
         const auto found = find_kept_network(folder_, hosts);
         EXPECT_TRUE(found) << found.error().message;

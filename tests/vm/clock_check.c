@@ -349,7 +349,8 @@ static void check_hrtimers(clockid_t clock, const char *clock_name, long long sl
 
 /* ---- the timer wheel ------------------------------------------------------------- */
 
-/* Of a timer that is so many jiffies away: each level is 8 times coarser. */
+/* Returns the granularity of a timer that is so many jiffies away: each level is 8 times coarser.
+ */
 static int granularity(int jiffies)
 {
 	int ticks = 1;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What qdiscs cost and how exactly they pace; tests/bench/qdisc is the program.
+"""Measures what qdiscs cost and how exactly they pace; tests/bench/qdisc is the program.
 
 cases    what is measured: qdiscs, packets, and the lines that set them up
 guest    the machine that measures

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/apps measures: programs, networks, contenders; what is left to do, and the table."""
+"""Names what tests/bench/apps measures (programs, networks, contenders) and what is left to do, and
+makes the table."""
 
 import fcntl
 import itertools
@@ -20,7 +21,7 @@ LIBRARIES = ("ompi", "mpich")
 NODES = (8, 16)
 # One way, as the paper's; 50 us is a local network.
 DELAYS_US = (50, 2000, 5000, 10000)
-# Of a switch's port and of its port to the trunk.
+# The first is the buffer of a switch's port, the second that of its port to the trunk.
 BUFFERS_BYTES = {"ample": (64 * scenes.KIB, 128 * scenes.KIB), "shallow": (16 * scenes.KIB, 32 * scenes.KIB)}
 # Settings of all nodes' sockets: Linux's own, buffers of the size in Table III of the paper, or small messages that are not joined.
 SOCKETS = {"linux": {},
@@ -28,8 +29,9 @@ SOCKETS = {"linux": {},
                       "net.ipv4.tcp_rmem": "3000000 3000000 3000000", "net.ipv4.tcp_wmem": "3000000 3000000 3000000"},
            "uncorked": {"net.ipv4.tcp_autocorking": "0"}}
 SOCKET_TITLES = {"linux": "", "table3": ", sockets as in Table III", "uncorked": ", without autocorking"}
-# What else uses the trunk: another job of the same program, or a TCP connection of which nobody has told Headway.
-# The job has half of each cluster's nodes then, and the others are for its company; or idle, to compare with.
+# Something else may use the trunk: another job of the same program, or a TCP connection of which
+# nobody has told Headway. The job has half of each cluster's nodes then, and the others are for its
+# company; or they idle, to compare with.
 NOTHING, IDLE, JOB, FLOOD = "nothing", "idle", "job", "flood"
 BESIDE = {NOTHING: "", IDLE: "on half of the nodes", JOB: "on half of the nodes, beside another such job",
           FLOOD: "on half of the nodes, beside a flood of TCP"}
@@ -141,7 +143,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured once or several times: a program's runs by one contender's one setting."""
+    """A cell is measured once or several times: a program's runs by one contender's one setting."""
 
     network: Network
     library: str
@@ -188,7 +190,7 @@ class Results:
         return max(repetitions - sum("traffic" in run or not traffic for run in self.runs.get(cell, [])), 0)
 
     def run_s(self, nodes):
-        """What a run takes of the host's time, by experience if there is any."""
+        """Returns how long a run takes of the host's time, by experience if there is any."""
         took = [run["host_s"] for cell, runs in self.runs.items() if cell.network.nodes == nodes
                 for run in runs if "host_s" in run]
         return median(took) if took else RUN_S[nodes]
@@ -220,12 +222,13 @@ class Kept:
 
 
 def rehearsal(cell):
-    """What a guest runs once before it counts: whatever opens the same files."""
+    """A guest runs this once before it counts, so that the files of later runs have been opened."""
     return cell.library, CONTENDERS[cell.contender].kind == HEADWAY, PROGRAMS[cell.program].path, cell.beside
 
 
 def forecast_s(wanted, results, repetitions, traffic=False):
-    """Of all runs that are missing, with a guest for each network that has some, and its rehearsals."""
+    """Forecasts all runs that are missing, with a guest for each network that has some, and its
+    rehearsals."""
     missing = {cell: results.missing(cell, repetitions, traffic) for cell in wanted}
     networks = {cell.network for cell in wanted if missing[cell]}
     rehearsals = {(cell.network, rehearsal(cell)) for cell in wanted if missing[cell]}
@@ -235,7 +238,7 @@ def forecast_s(wanted, results, repetitions, traffic=False):
 
 
 def job(cell, runs, traffic=False):
-    """What a guest is told of a cell; `traffic`: that on the trunk is recorded."""
+    """Returns the job as a guest is told of it; `traffic`: the trunk's is recorded."""
     contender = CONTENDERS[cell.contender]
     divisor = BY_HAND.get(cell.contender)
     return {"cell": cell.facts(), "runs": runs, "library": cell.library, "setup": contender.set_up_by,
@@ -258,7 +261,8 @@ def traffic_bin_ms(network):
 
 
 def bytes_in_bins(frames, start_s, end_s, bin_ms):
-    """What each bin of [start_s, end_s) has begun to carry; `frames` as wire_records has them."""
+    """Returns the bytes that begin in each bin of [start_s, end_s); `frames` as wire_records has
+    them."""
     bins = [0] * math.ceil((end_s - start_s) * 1e3 / bin_ms)
     for frame in frames:
         if start_s <= frame.start_s < end_s:
@@ -267,7 +271,8 @@ def bytes_in_bins(frames, start_s, end_s, bin_ms):
 
 
 def npb_result(text):
-    """What a benchmark of the NPB prints, as the kernels tell it: one sample, nothing before it."""
+    """Reads a benchmark of the NPB as if it were one of our kernels: one sample, nothing before it.
+    """
     if not re.search(r"^ *Verification *= *SUCCESSFUL", text, re.MULTILINE):
         raise ValueError("not verified:\n" + text[-1000:])
     seconds = re.search(r"^ *Time in seconds *= *([0-9.]+)", text, re.MULTILINE)
@@ -275,7 +280,7 @@ def npb_result(text):
 
 
 def result(program, text):
-    """What a program that does not pause has told, whichever it is."""
+    """Reads the result of any program that does not pause."""
     return RESULTS.get(program, npb_result)(text)
 
 
@@ -301,7 +306,8 @@ def run_ms(run):
 
 
 def summary(runs):
-    """Of a cell: the median time of its runs, their spread, and what was lost in all of them."""
+    """Returns a cell's median time over its runs, their spread, and what was lost in all of them.
+    """
     times = [run_ms(run) for run in runs]
     return {"runs": len(runs), "median_s": median(times) / 1e3, "worst_s": max(times) / 1e3,
             "cv": pstdev(times) / mean(times), "first_s": median(sum(run["warmup_ms"]) for run in runs) / 1e3,
@@ -310,7 +316,8 @@ def summary(runs):
 
 
 def figures(runs):
-    """What a program tells of its parts: name -> (median, unit); rates where it tells them."""
+    """Returns what a program tells of its parts: name -> (median, unit); rates where it tells them.
+    """
     def of(run, name):
         one = run["figures"][name]
         return one["rate"] if "rate" in one else one["seconds"]
@@ -319,7 +326,8 @@ def figures(runs):
 
 
 def company(runs):
-    """What came of whoever used the trunk as well: the medians of a job's seconds and of a flood's Mbit/s."""
+    """Returns the results of whoever used the trunk as well: the medians of a job's seconds and of
+    a flood's Mbit/s."""
     if "beside_samples_ms" in runs[0]:
         return f"{median(sum(run['beside_samples_ms']) for run in runs) / 1e3:.4f} s"
     if "beside_mbps" in runs[0]:
@@ -369,7 +377,7 @@ def report(results):
 
 
 def report_of_figures(results):
-    """What programs of Debian tell of their parts."""
+    """Reads what programs of Debian tell of their parts."""
     heading = None
     for network, library, program, beside, found in tables(results):
         names = next((list(one["figures"]) for one in found.values() if one["figures"]), None)

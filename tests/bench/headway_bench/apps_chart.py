@@ -9,7 +9,7 @@ from . import apps
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "demo"))
 from headway_demo import svg  # noqa: E402
 
-# Of the picture, which is shown in the documentation.
+# The documentation shows the picture, which has this licence.
 LICENCE = "<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 WIDTH = 900
 LEFT, RIGHT = 210, 640

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: every case is a few lines for qdisc_guest.sh.
+"""Lists what is measured: every case is a few lines for qdisc_guest.sh.
 
 All paced cases run at half the link's rate.  Links are so slow that a frame's
 interval is about 12 us: then every packet is held back once, whatever the

@@ -38,8 +38,9 @@ def same_energy(program, energy, expected, text):
 
 @dataclass(frozen=True)
 class Hpcc:
-    """Of hpccinf.txt what is not always the same.  The table of RandomAccess is the largest power of two that is
-    not larger than the matrix of so many unknowns, the vector of MPIFFT an eighth of that."""
+    """The values in hpccinf.txt that differ between runs.  The table of RandomAccess is the largest
+    power of two that is not larger than the matrix of so many unknowns, the vector of MPIFFT an
+    eighth of that."""
 
     unknowns: int
     ptrans: int         # rows of another matrix that is transposed
@@ -55,7 +56,7 @@ class Hpcc:
 
 
 def section(text, name):
-    """What hpcc wrote of a test, None if it did not end."""
+    """Returns what hpcc wrote of a test, None if it did not end."""
     found = re.search(rf"^Begin of {name} section\.$(.*?)^End of {name} section\.$", text, re.MULTILINE | re.DOTALL)
     return found and found.group(1)
 

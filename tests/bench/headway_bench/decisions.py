@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/decisions measures and how it judges the planner's decisions."""
+"""Names what tests/bench/decisions measures and judges the planner's decisions."""
 
 from statistics import median
 
@@ -17,7 +17,7 @@ MOST_SLOWER_THAN_DESCRIBED = 1.02
 
 
 def spec(scene, repetitions, operations=OPERATIONS, sizes=SIZES, warmup=2):
-    """What the guest is told."""
+    """Returns what the guest is told."""
     return {"scene": scene, "ways": WAYS, "operations": list(operations), "sizes": list(sizes),
             "repetitions": repetitions, "warmup": warmup}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/feedback measures and how it judges it."""
+"""Names what tests/bench/feedback measures and judges it."""
 
 from statistics import median
 
@@ -19,7 +19,7 @@ MOST_SLOWER = 1.05
 
 
 def spec(scene, library, repetitions):
-    """What the guest is told."""
+    """Returns what the guest is told."""
     return {"scene": scene, "library": library, "bytes": BYTES, "pause_ms": PAUSE_MS, "files": FILES,
             "ways": WAYS, "repetitions": repetitions, "warmup": repetitions}
 

@@ -17,7 +17,7 @@ def table(head, rows):
 
 
 def runs(name, min_time, keep="."):
-    """What Google Benchmark says of each; fails if one of them did."""
+    """Returns what Google Benchmark says of each; fails if one of them did."""
     out = subprocess.run([BENCHES / name, "--benchmark_format=json", f"--benchmark_filter={keep}",
                           f"--benchmark_min_time={min_time}"],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout

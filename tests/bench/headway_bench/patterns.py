@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/patterns measures and how it judges it."""
+"""Names what tests/bench/patterns measures and judges it."""
 
 import sys
 from pathlib import Path
@@ -30,13 +30,13 @@ WAYS = {
     "headway": {"halo": ["hints", "run"], "other": ["headway"]},
 }
 UNPACED = ("stock", "staged", "unpaced", "record")
-# Those that tell by which algorithm Headway carried a pattern out.
+# These contenders tell by which algorithm Headway carried a pattern out.
 TELLING = ("unpaced", "headway")
 MOST_SLOWER = 1.03
 
 
 def spec(scene, libraries, patterns, repetitions, warmup=2):
-    """What the guest is told."""
+    """Returns what the guest is told."""
     return {"scene": scene, "contenders": WAYS, "libraries": list(libraries),
             "patterns": {name: PATTERNS[name] for name in PATTERNS if name in patterns},
             "repetitions": repetitions, "warmup": warmup}

@@ -73,7 +73,7 @@ def target(what, value, limit):
 
 
 def targets(costs):
-    """What the project promises; a bench that lacks a figure fails."""
+    """The project's promises; a bench that lacks a figure fails."""
     find = Costs(costs).find
     one = cases.Load(1514)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/scale measures of the processes of large jobs, and what it asks the models."""
+"""Names what tests/bench/scale measures of the processes of large jobs, and asks the models."""
 
 import sys
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ RANKS = (64, 256, 1024)
 ALLTOALL, SKEWED = "alltoall", "alltoallv_skewed"
 EXCHANGES = ((ALLTOALL, 1024), (ALLTOALL, 8192), (SKEWED, 8192))
 WAYS = ("stock", "headway")
-# What a guest machine carries out, at true link speed; "unpaced": by Headway's algorithm.
+# A guest machine carries these out, at true link speed; "unpaced": by Headway's algorithm.
 GUEST_RANKS = 64
 GUEST_WAYS = {"stock": {"other": ["stock"]}, "headway_unpaced": {"other": ["unpaced"]},
               "headway": {"other": ["headway"]}}
@@ -63,7 +63,8 @@ def cases(most_processes):
 
 
 def guest_spec(scene, ways, repetitions, warmup):
-    """What tests/bench/patterns_guest.py is told of a scene; `ways`: names in GUEST_WAYS."""
+    """Returns what tests/bench/patterns_guest.py is told of a scene; `ways`: names in GUEST_WAYS.
+    """
     own = [case for case in cases(GUEST_RANKS) if case.scene == scene and case.ranks == GUEST_RANKS]
     return {"scene": scene.facts(), "contenders": {way: GUEST_WAYS[way] for way in ways}, "libraries": ["ompi"],
             "patterns": {case.name: (case.operation, case.bytes, case.ranks_per_node) for case in own},
@@ -73,7 +74,7 @@ def guest_spec(scene, ways, repetitions, warmup):
 # ---- processes ------------------------------------------------------------------------------
 
 def established(table):
-    """Of /proc/net/tcp: (own end, other end) -> inode."""
+    """Reads /proc/net/tcp: (own end, other end) -> inode."""
     found = {}
     for line in table.splitlines()[1:]:
         words = line.split()
@@ -93,7 +94,7 @@ def connections(sockets, inodes_of_process):
 
 
 def pss_kib(rollup):
-    """Of /proc/PID/smaps_rollup: the process's part of what it shares included."""
+    """Reads /proc/PID/smaps_rollup: it includes the process's part of what it shares."""
     for line in rollup.splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1])
@@ -101,7 +102,7 @@ def pss_kib(rollup):
 
 
 def algorithm(report):
-    """Of the all-to-all in HEADWAY_REPORT's file."""
+    """Reads the row of the all-to-all from HEADWAY_REPORT's file."""
     rows = [row for row in report["collectives"] if row["operation"].startswith("alltoall")]
     names = {row["algorithm"] for row in rows}
     if len(names) != 1:
@@ -137,7 +138,7 @@ def row(case, way, algorithm, processes, model_s):
 
 
 def guest_row(scene, job):
-    """Of an event of patterns_guest.py."""
+    """Reads an event of patterns_guest.py."""
     bound_ms = scenes.wire_ms(1, job["crossing_bytes"], scene.trunk_rate_bps)
     return {"nodes": scene.nodes, "exchange": job["pattern"], "way": job["way"],
             "samples_ms": job["samples_ms"], "bound_ms": bound_ms, "timeouts": job["timeouts"],

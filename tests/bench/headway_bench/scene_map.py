@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/map measures: scenes, contenders, what is left to do; where Headway helps, and the tables."""
+"""Names what tests/bench/map measures (scenes, contenders) and what is left to do; says where
+Headway helps, and makes the tables."""
 
 import math
 import sys
@@ -17,7 +18,7 @@ KIB = scenes.KIB
 # Networks that differ in their buffers alone are one guest's.  Nodes and the trunk's delay, one way, in an
 # order that leaves of an interrupted sweep a sample of all.
 PLACES = ((8, 50), (8, 10_000), (16, 50), (8, 2000), (16, 10_000), (16, 2000))
-# Of a port; that to the trunk has twice as much.
+# Buffers of a port; the port to the trunk has twice as much.
 BUFFERS_BYTES = tuple(kib * KIB for kib in (16, 4, 64, 256))
 SHALLOW_BYTES = 16 * KIB
 # As many nodes' links together as fit four or two times into the trunk.
@@ -35,7 +36,7 @@ ALL_SETTINGS = MAP_SETTINGS | {ALONE: ("helper alone",), SHORT: ("as Headway", "
 LIBRARY = "ompi"
 # Calls that do not count.
 WARMUP = 1
-# Of large exchanges, which take an emulated processor seconds, fewer calls are sampled.
+# Fewer calls of large exchanges are sampled, because they take an emulated processor seconds.
 MOST_CALLS_BYTES, FEWEST_CALLS = 12 << 20, 2
 # A sweep goes over all networks by each contender's first setting, again for each operation's largest
 # messages, which take longest, and again for the other settings: an interrupted one has all contenders.
@@ -76,7 +77,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured once: the calls of one scene by one contender's one setting."""
+    """A cell is measured once: the calls of one scene by one contender's one setting."""
 
     network: Network
     operation: str
@@ -97,7 +98,7 @@ class Cell:
 
     @property
     def call_bytes(self):
-        """What all ranks send in a call."""
+        """Returns the bytes that all ranks send in a call."""
         nodes = self.network.nodes
         return (nodes * (nodes - 1) if self.operation == "alltoall" else nodes - 1) * self.bytes
 
@@ -109,7 +110,7 @@ class Cell:
 
     @property
     def job(self):
-        """What one mpirun has together: all operations and sizes."""
+        """Cells with the same launch are one mpirun: all operations and sizes."""
         return self.network, self.contender, self.setting
 
 
@@ -144,7 +145,8 @@ def guests(wanted, results):
 
 
 def forecast_s(wanted, results):
-    """Of all cells that are missing: those like them took so long, where there are some."""
+    """Forecasts all cells that are missing, by how long cells like them took, where there are some.
+    """
     def kind(cell):
         return cell.network.nodes, cell.operation, cell.bytes
 
@@ -194,7 +196,7 @@ def guest_spec(missing, repetitions):
 
 
 def run_of(result, report=None):
-    """What is kept of a size that collective_bench has run; `report`: of HEADWAY_REPORT."""
+    """Keeps the result of a size that collective_bench has run; `report`: HEADWAY_REPORT's."""
     run = {name: result[name] for name in ("samples_ms", "warmup_ms", "timeouts", "retransmits", "slowest_flow_to_mean")}
     run["drops"] = {port: count for port, count in result["drops"].items() if count}
     if report:
@@ -262,7 +264,8 @@ class Scene:
 
     @property
     def burst_to_buffer(self):
-        """What all senders together have for the port where that is most, as a multiple of its buffer."""
+        """Returns what all senders together have for the port where that is most, as a multiple of
+        its buffer."""
         half, nodes = self.network.nodes // 2, self.network.nodes
         across = half * half if self.operation == "alltoall" else half
         return max((nodes - 1) * self.bytes / self.network.buffer_bytes, across * self.bytes / (2 * self.network.buffer_bytes))
@@ -273,7 +276,8 @@ class Scene:
 
 
 def all_scenes(results):
-    """Of everything that was measured, sorted; of several settings the one with the lowest mean counts."""
+    """Returns everything that was measured, sorted; of several settings the one with the lowest
+    mean counts."""
     found = {}
     for cell, runs in results.runs.items():
         best = found.setdefault(cell.scene, {})
@@ -300,7 +304,7 @@ def single_rival(complete):
 
 
 def conclusions(complete):
-    """What all complete scenes together say."""
+    """Sums up all complete scenes."""
     rival = single_rival(complete)
     shallow = [one for one in complete if one.shallow]
     return {
@@ -399,14 +403,14 @@ def alone_to(one, other, measure="median_ms"):
     return one.found[ALONE][measure] / one.found[other][measure]
 
 
-# What Headway without root is to be: beside whom, by which measure, at most so many times the other's, in
-# this part of the scenes at least.
+# Headway without root must meet these: beside whom, by which measure, at most so many times the
+# other's, in this part of the scenes at least.
 ALONE_TARGETS = ((OWN, "median_ms", 1.06, 0.9), (OWN, "median_ms", 1.25, 1), (OWN, "worst_ms", 1.2, 0.9),
                  (SHORT, "median_ms", 1.01, 0.98), (STOCK, "median_ms", 1.03, 1))
 
 
 def alone_lines(found):
-    """Of Headway without root beside others, in the scenes that both have."""
+    """Compares Headway without root with others, in the scenes that both have."""
     measured = [one for one in found if {OWN, ALONE} <= set(one.found)]
     if not measured:
         return

@@ -24,7 +24,7 @@ def ratio(value, base):
 
 
 def held(item):
-    """What keeping a packet back took: gap frames, or the timer."""
+    """Names what kept a packet back: gap frames, or the timer."""
     if item["gaps_per_frame"]:
         return f"{item['gaps_per_frame']:.2f} x {figure(item['gap_each'])}", "-"
     if item["waits_per_frame"]:
@@ -91,8 +91,8 @@ def drive_table(drives):
 
 
 def exactness_table(spacings):
-    """Of both back ends: the rate's error, and how far apart the earliest and the latest
-    start are from their ideals."""
+    """Returns both back ends' rate error, and how far apart the earliest and the latest start are
+    from their ideals."""
     rows = []
     shares = cases.spacing_cases.SHARES
     for qdisc in cases.spacing_cases.OWN:

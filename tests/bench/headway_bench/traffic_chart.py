@@ -63,7 +63,7 @@ def panel(contender, run, span_ms, rate_bps, top):
 
 
 def outline(bins, width, middle, height):
-    """Of the bins of one way, steps as wide as a bin; `height` of a byte."""
+    """Draws the bins of one way as steps as wide as a bin; `height` of a byte."""
     yield LEFT, middle
     for number, count in enumerate(bins):
         yield LEFT + number * width, middle + count * height

@@ -93,7 +93,7 @@ static void bench_add_payload(struct bench *b, struct sk_buff *skb)
 	}
 }
 
-/* What the core sets each time, before a packet reaches the qdisc. */
+/* Sets what the core sets each time, before a packet reaches the qdisc. */
 void bench_packet_renew(const struct bench *b, struct sk_buff *skb)
 {
 	skb->tstamp = 0;

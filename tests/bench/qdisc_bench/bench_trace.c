@@ -142,7 +142,7 @@ void bench_trace_show(struct seq_file *file)
 		seq_printf(file, "%pS\n", (void *)bench_traced[i]);
 }
 
-/* Of a function that the kernel does not export. */
+/* Returns the address of a function that the kernel does not export. */
 static void *bench_address_of(const char *name)
 {
 	struct kprobe probe = { .symbol_name = name };

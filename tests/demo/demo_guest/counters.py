@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes, switches and the processor have counted, read while all is quiet."""
+"""Reads what nodes, switches and the processor have counted, while all is quiet."""
 
 import socket
 import struct
@@ -30,7 +30,7 @@ class Snapshot:
     drops: dict
 
     def since(self, before):
-        """What happened between two snapshots, as it is reported."""
+        """Returns what happened between two snapshots, as it is reported."""
         elapsed_s = self.clock_s - before.clock_s
         return {
             "elapsed_s": round(elapsed_s, 6),
@@ -43,7 +43,7 @@ class Snapshot:
 
 
 class PortDrops:
-    """What the root qdiscs of ports have dropped.  No program is started for it: counters
+    """Returns what the root qdiscs of ports have dropped.  It starts no program, because counters
     are read often, and starting one is what costs an emulated processor most."""
 
     def __init__(self, ports):
@@ -73,12 +73,12 @@ class Counters:
         self.softirq_meter = softirq_meter
 
     def before(self):
-        """For the beginning of an interval: the clock is read last."""
+        """Counts at the beginning of an interval: the clock is read last."""
         counted = self._counted()
         return Snapshot(drops=self.read_drops(), **counted, **self._clocks())
 
     def after(self):
-        """For its end: the clock is read first."""
+        """Counts at its end: the clock is read first."""
         clocks = self._clocks()
         return Snapshot(drops=self.read_drops(), **self._counted(), **clocks)
 

@@ -36,7 +36,7 @@ def collective_bench(program, sizes, warmup, operation="alltoall"):
 
 
 class Alone:
-    """What is beside a job while its sampled calls are timed: nothing.  tests/bench/company.py has more."""
+    """A job has no company while its sampled calls are timed.  tests/bench/company.py has more."""
 
     def ready(self):
         """Before them, while the job waits; returns when it may go on."""
@@ -62,7 +62,7 @@ def run(words, counters, log, environment=None, company=Alone()):
 
 
 def run_by_size(words, counters, log, environment=None, company=Alone()):
-    """The same, each when it is there."""
+    """Yields the samples, each when it is there."""
     warmup, counted = None, None
     reached = before = counters.before()
     job = subprocess.Popen(words, text=True, bufsize=1, env=environment, stdin=subprocess.PIPE,

@@ -26,7 +26,7 @@ UNUSED_COMPONENTS = """
     shmem_posix shmem_sysv state_novm state_tool
 """.split()
 
-# Of each MPI library, as mpi-job calls it.
+# mpi-job has these for each MPI library.
 PROGRAM_SUFFIX = {"ompi": "", "mpich": ".mpich"}
 SLEEP = {"ompi": "yield_sleep.so", "mpich": "ucx_sleep.so"}
 
@@ -64,7 +64,7 @@ class Testbed:
             f" {self.scene['port_buffer_bytes']} {self.scene['trunk_buffer_bytes']}")
 
     def use_buffers(self, port_bytes, trunk_bytes):
-        """The same network with other buffers in its switches, while no contender is up."""
+        """Gives the switches other buffers, while no contender is up."""
         self.scene = self.scene | {"port_buffer_bytes": port_bytes, "trunk_buffer_bytes": trunk_bytes}
         self.plan = self._plan()
         for name, value in self._for_contenders().items():
@@ -84,7 +84,7 @@ class Testbed:
         }
 
     def _plan(self):
-        """What Headway plans for this scene: its rates are the other contenders', too."""
+        """Plans this scene by Headway: its rates are the other contenders', too."""
         self.config.parent.mkdir(parents=True, exist_ok=True)
         self.config.write_text(headway_toml(self.root, self.scene, buffers=True))
         done = subprocess.run([self.build / "bin/headway", "plan", "--config", self.config,
@@ -109,7 +109,7 @@ class Testbed:
     # ---- mpirun ----------------------------------------------------------------
 
     def mpirun_words(self, library="ompi", ranks_per_node=1):
-        """What starts a job on all nodes, without -- and the program."""
+        """Returns the words that start a job on all nodes, without -- and the program."""
         words = [str(self.root / "tests/lib/mpi-job"), library, str(ranks_per_node)]
         if library == "ompi":
             words += self.component_words
@@ -122,12 +122,13 @@ class Testbed:
         return str(self.build / "lib/libheadway-mpi.so")
 
     def without_daemon(self):
-        """What headway run gives ranks that pace themselves; they look for messages between two pieces (yield_sleep.c)."""
+        """Returns what headway run gives ranks that pace themselves; they look for messages between
+        two pieces (yield_sleep.c)."""
         return {"HEADWAY_PLANNER": str(self.build / "bin/headway"), "HEADWAY_NETWORK": str(self.config),
                 "YIELD_SLEEP_POLLS": "20"}
 
     def sleep(self, library="ompi"):
-        """What makes a waiting rank leave the emulated processor alone."""
+        """Returns the library that makes a waiting rank leave the emulated processor alone."""
         return str(self.build / "lib/tests" / SLEEP[library])
 
     @staticmethod
@@ -156,8 +157,8 @@ def same_addresses_in_every_process():
 
 
 def words_for_components(folder):
-    """That mpirun takes Open MPI 4's components from a folder of links to all but the unused ones; Open MPI 5 has
-    them in its library."""
+    """mpirun takes Open MPI 4's components from a folder of links to all but the unused ones; Open
+    MPI 5 has them in its library."""
     found = sorted(Path("/usr/lib").glob("*/openmpi/lib/openmpi3/mca_*.so"))
     if not found:
         return []
@@ -169,7 +170,8 @@ def words_for_components(folder):
 
 
 def headway_toml(root, scene, buffers=False):
-    """As hw_config of daemons.sh writes it; `buffers`: by somebody who knows those of the switches."""
+    """Writes the file as hw_config of daemons.sh does; `buffers`: by somebody who knows those of
+    the switches."""
     words = [scene["nodes_per_cluster"], scene["host_rate_bps"] / 1e6, scene["trunk_rate_bps"] / 1e6,
              scene["trunk_delay_us"]]
     if buffers:
@@ -180,7 +182,7 @@ def headway_toml(root, scene, buffers=False):
 
 
 def rates_for_contenders(plan):
-    """What Headway plans for an all-to-all."""
+    """Returns Headway's plan of an all-to-all."""
     own, remote = (next(cls["bytes_per_s"] for cls in plan["nodes"][0]["classes"] if cls["cluster"] == name)
                    for name in ("a", "b"))
     return {"DEMO_OWN_BYTES_PER_S": str(own), "DEMO_REMOTE_BYTES_PER_S": str(remote),
@@ -188,7 +190,7 @@ def rates_for_contenders(plan):
 
 
 def static_rates(scene):
-    """What an administrator would set by hand, once: a node's part of the trunk, for the
+    """Returns what an administrator would set by hand, once: a node's part of the trunk, for the
     own cluster the rest of its link; for one flow, the trunk divided among all pairs."""
     share = scene["trunk_rate_bps"] // scene["nodes_per_cluster"]
     return {"DEMO_STATIC_REMOTE_BYTES_PER_S": str(share // 8),

@@ -164,8 +164,8 @@ def trunk(trace):
 
 
 def trunks(traces, style):
-    """The same of several calls, one below the other, all by the longest's scale of time: an
-    image by itself, with the rules of `style`."""
+    """Draws several calls, one below the other, all by the longest's scale of time: an image by
+    itself, with the rules of `style`."""
     height, pitch = 128, 218
     longest = max(traces, key=lambda trace: trace["ms"])
     axis = Axis(48, WIDTH - 16, longest["ms"], longest["margin_ms"])

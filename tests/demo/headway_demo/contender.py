@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part.  What each does to nodes and switches is in ../contenders/."""
+"""Lists the contenders.  What each does to nodes and switches is in ../contenders/."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ def tuned_alltoall(algorithm, *more):
 
 
 def mpich_alltoall(algorithm, throttle=0):
-    """The same for MPICH; throttle 0: as many messages at a time as there are ranks."""
+    """Sets the algorithm of MPICH; throttle 0: as many messages at a time as there are ranks."""
     return (f"MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM={algorithm}", f"MPIR_CVAR_ALLTOALL_THROTTLE={throttle}")
 
 

@@ -17,7 +17,7 @@ from .scene import KIB, SCENES, bound
 
 
 def kept_results(options):
-    """Of that kernel: another one has other results."""
+    """Opens the results of that kernel: another one has other results."""
     return store.Store(options.out / "units" / options.kernel_release)
 
 

@@ -7,7 +7,7 @@ from .scene import KIB
 
 
 def sentences(message):
-    """Of one message size and way of calling, a sentence a run, Headway's first."""
+    """Writes a sentence for each run of one message size and way of calling, Headway's first."""
     found = []
     for library in dict.fromkeys(run["library"] for run in message["runs"]):
         runs = [run for run in message["runs"] if run["library"] == library]
@@ -42,7 +42,7 @@ def ms(value):
 
 
 def waits(message, run):
-    """Of the sampled calls those that must have waited for one of the timers of TCP."""
+    """Returns those of the sampled calls that must have waited for one of the timers of TCP."""
     rto_ms = CONTENDERS[run["name"]].rto_min_ms
     values = [value for launch in run["samples_ms"] for value in launch]
     waited = sum(value >= message["floor_ms"] + rto_ms for value in values)

@@ -19,7 +19,7 @@ STABLE = "stable"
 
 
 def kernel_release(name=STABLE):
-    """Of the kernel of that name (tests/vm/kernels); GuestError says which there are."""
+    """Finds the kernel of that name (tests/vm/kernels); GuestError says which there are."""
     found = subprocess.run([ROOT / "tests/vm/kernels", name], check=False, text=True, capture_output=True)
     if found.returncode:
         raise GuestError(found.stderr.strip())
@@ -47,7 +47,7 @@ class Guest:
             text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
 
     def events(self):
-        """What it reports until it ends; GuestError if it failed."""
+        """Yields what it reports until it ends; GuestError if it failed."""
         for line in self.vm_run.stdout:
             event = parse(line)
             if event is None:
@@ -78,6 +78,7 @@ def parse(line):
 
 
 def tail(path, lines=40):
-    """What the guest's programs and vm-run said; "| " stands before each line of the kernel's log."""
+    """Returns what the guest's programs and vm-run said; "| " stands before each line of the
+    kernel's log."""
     said = [line for line in path.read_text(errors="replace").splitlines(keepends=True) if not line.startswith("| ")]
     return "".join(said[-lines:])

@@ -61,7 +61,8 @@ def shares(units, jobs):
 
 
 def divided(units, most_s):
-    """As many shares as it takes, of about the same length, the units in their order."""
+    """Divides the units, in their order, into as many shares of about the same length as it takes.
+    """
     total = sum(map(unit_seconds, units))
     parts = max(min(round(total / most_s), len(units)), 1) if most_s else 1
     found, done = [[] for _ in range(parts)], 0.0

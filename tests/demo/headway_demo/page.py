@@ -115,7 +115,7 @@ def prediction_section(part):
 
 
 def trunk_section(traces):
-    """Where the time of an all-to-all goes; every picture has a time scale of its own."""
+    """Shows where the time of an all-to-all goes; every picture has a time scale of its own."""
     yield "<h3>The trunk during one all-to-all</h3>"
     for trace in sorted(traces, key=lambda trace: trace["bytes"]):
         yield figure(charts.trunk(trace),

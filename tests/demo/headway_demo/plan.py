@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: which contenders at which sizes in which scenes, and how often.
+"""Plans what is measured: which contenders at which sizes in which scenes, and how often.
 
 A launch is one mpirun.  It runs the sizes of one group, each back to back and with
 pauses, or only one of these.  Launches of a contender begin with each size of the
@@ -24,12 +24,12 @@ GROUPS = ((16 * KIB, 64 * KIB), (1 * KIB, 256 * KIB), (4 * KIB, 1024 * KIB))
 SIZES = tuple(sorted(size for group in GROUPS for size in group))
 COMPARED = GROUPS[0]
 OF_THE_DEMO = ("stock", "rto_min", "htb", "headway")
-# Who also runs at the other sizes, and in the other scenes: of the static shares all,
-# as another one is the best in each scene.
+# These also run at the other sizes, and in the other scenes: all static shares, as another one is
+# the best in each scene.
 EVERYWHERE = ("stock", "rto_min", "rto_delack", "fq", "htb", "htb_sfq", "headway_alone", "headway")
 
-# Whose trunk is pictured, and at which sizes, after a pause: the first call of a size counts
-# for nothing.
+# The trunk of these is pictured, at these sizes, after a pause: the first call of a size counts for
+# nothing.
 TRACED = ("stock", "headway", "headway_alone")
 TRACED_CASES = tuple((size, 1, PAUSED) for size in (4 * KIB, *COMPARED))
 
@@ -72,7 +72,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Unit:
-    """What one contender does in one guest with one MPI library: what is kept, or done again."""
+    """A unit is what one contender does in one guest with one MPI library; it is kept, or done
+    again."""
 
     scene: str
     seed: int
@@ -82,7 +83,7 @@ class Unit:
     traced: bool
 
     def facts(self):
-        """What the guest is told."""
+        """Returns what the guest is told."""
         contender = CONTENDERS[self.contender]
         return {
             "name": self.contender,
@@ -105,7 +106,7 @@ class Unit:
 
 
 def repetitions(size):
-    """Of the sizes in the table the nearest one not smaller."""
+    """Finds the nearest size in the table that is not smaller."""
     return next((count for known, count in sorted(REPETITIONS.items()) if size <= known), 1)
 
 
@@ -117,7 +118,7 @@ def launch(setting, group, ways, number):
 
 
 def launches(contender, parts, seeds, seed):
-    """Of a contender in the guest of that seed; `seeds`: how many each has."""
+    """Plans a contender's launches in the guest of that seed; `seeds`: how many each has."""
     earlier = sum(seeds[:seed - 1])
     return tuple(launch(setting, group, part.ways, earlier + i)
                  for part in parts for group in part.groups

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Headway's planner says of an exchange before it is run, and that beside what was measured."""
+"""Asks Headway's planner about an exchange before it is run, and sets that beside what was
+measured."""
 
 import json
 import subprocess
@@ -10,7 +11,7 @@ from demo_guest.testbed import headway_toml
 from . import guest_run
 from .contender import CONTENDERS, LIBRARIES
 
-# Who is predicted: with the stock kernel unpaced, and Headway as it is planned.
+# These are predicted: the stock kernel unpaced, and Headway as it is planned.
 PREDICTED = {"stock": "unpaced", "headway": "paced"}
 HEADINGS = ("", "library", "size", "calls", "predicted ms", "median ms", "worst ms", "median / predicted")
 
@@ -32,7 +33,7 @@ def milliseconds(predicted):
 
 
 def add_to(document):
-    """To each message of a demo.json what was to be expected of it."""
+    """Adds to each message of a demo.json what was to be expected of it."""
     for part in document["scenes"]:
         for message in part["messages"]:
             plan = plan_of(part, "alltoall", message["bytes"])

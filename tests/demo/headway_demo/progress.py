@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a waiting person sees: who runs, how far it is, how long it will take."""
+"""Shows a waiting person who runs, how far it is, and how long it will take."""
 
 import shutil
 import sys

@@ -74,7 +74,7 @@ def document(collected, about):
 
 
 def complaints(document):
-    """What is wrong with a demo.json; an empty list if nothing is."""
+    """Returns what is wrong with a demo.json; an empty list if nothing is."""
     if not isinstance(document, dict) or not isinstance(document.get("scenes"), list):
         return ["scenes: a list is missing"]
     if not document["scenes"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured in one launch at one size and way, and what several add up to."""
+"""Holds what was measured in one launch at one size and way, and adds up several."""
 
 from dataclasses import dataclass, field
 from statistics import fmean, median, stdev

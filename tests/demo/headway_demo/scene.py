@@ -130,6 +130,6 @@ def frame_ms(rate_bps):
 
 
 def floor_ms(scene, message_bytes):
-    """What no exchange can be faster than: the acknowledgements, the way of the last frame."""
+    """No exchange can be faster than this: the acknowledgements, the way of the last frame."""
     return (ACKNOWLEDGED * bound(scene, message_bytes)[0] + scene.trunk_delay_us / 1e3
             + frame_ms(scene.host_rate_bps) + frame_ms(scene.trunk_rate_bps))

@@ -36,7 +36,7 @@ class Store:
 
 
 class Partial:
-    """What comes from a guest about one unit."""
+    """Collects what comes from a guest about one unit."""
 
     def __init__(self):
         self.plan = ""

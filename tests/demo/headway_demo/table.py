@@ -50,7 +50,7 @@ def scene_lines(part):
 
 
 def warnings(message):
-    """Where the emulated processor may have set the times."""
+    """Says where the emulated processor may have set the times."""
     for run in message["runs"]:
         if run["softirq_share"] > SOFTIRQ_MOST:
             yield (f"WARNING: {CONTENDERS[run['name']].title}, {LIBRARIES[run['library']]}: "

@@ -9,7 +9,7 @@ MARGIN = 0.04           # of the call, before and after it
 # On the wire: an acknowledgement without data, with time stamps and three SACK blocks,
 # has less, a frame with data more.
 LEAST_DATA_BYTES = 150
-# Of a call's time on one way of the trunk, in their order but for the middle three.
+# The parts of a call's time on one way of the trunk, in their order but for the middle three.
 PARTS = ("before", "data", "acknowledgements", "idle", "after")
 
 
@@ -71,8 +71,9 @@ def make(contender, message_bytes, call, directions, rate_bps, bound_ms):
 
 
 def parts_us(call, frames, rate_bps):
-    """Where the time of a call went on one way of the trunk, part by part; None if no data
-    was sent.
+    """Says where the time of a call went on one way of the trunk, part by part; None if no data was
+    sent.  What comes after the last frame is its way over the trunk and to its host, and what
+    the kernel and the library do with it.
 
     What comes after the last frame is its way over the trunk and to its host, and what
     the kernel and the library do with it.

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from .contender import CONTENDERS, PLAIN, RATES
 from .scene import KIB
 
-# Of any contender's time; above that the processor, not the network, might set the times.
+# This part of any contender's time; above it the processor, not the network, might set the times.
 SOFTIRQ_MOST = 0.30
-# From this size on a message is compared with the floor, below it with stock.
+# A message of this size or more is compared with the floor, a smaller one with stock.
 FLOOR_FROM = 16 * KIB
 
 
@@ -127,7 +127,7 @@ def against_plain(limits, message, own, plain):
 
 
 def against(whom, own, others, key, limit, floor_ms, strictly=False):
-    """To the best of them.  Where the floor alone is a larger part of its time than the
+    """Compares with the best of them.  Where the floor alone is a larger part of its time than the
     limit allows, nobody could meet it: the floor target alone holds (`floor_ms` None: it is
     asked all the same)."""
     if not others:

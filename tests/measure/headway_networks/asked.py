@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program `headway` says of a network from the document and the headway.toml that it has measured."""
+"""Asks the program `headway` about a network, by the document and the headway.toml that it has
+measured."""
 
 import json
 import subprocess
@@ -16,7 +17,7 @@ class Headway:
 
 
 class Network:
-    """With measured parameters, in a folder of its own; a context."""
+    """Asks with measured parameters, in a folder of its own; a context."""
 
     def __init__(self, program, found):
         self.program, self.found = program, found
@@ -37,14 +38,15 @@ class Network:
         return subprocess.run([self.program, *words], cwd=self.folder.name, capture_output=True, text=True, check=False)
 
     def asked(self, verb, *words):
-        """What `headway plan` or `predict` says, of a traffic matrix or an operation."""
+        """Returns what `headway plan` or `predict` says of a traffic matrix or an operation."""
         done = self.run(verb, "--config", "measured.toml", *words, "--json")
         if done.returncode:
             raise RuntimeError(f"headway {verb} {' '.join(words)}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
     def matrix(self, messages):
-        """As words of plan and predict; `messages`: (source, destination, bytes), by the number of a host."""
+        """Writes the words of plan and predict; `messages`: (source, destination, bytes), by the
+        number of a host."""
         self.write("matrix.json", json.dumps({"ranks": len(self.found["document"]["hosts"]), "flows": [
             {"source": source, "destination": destination, "bytes": size, "messages": 1}
             for source, destination, size in messages]}))

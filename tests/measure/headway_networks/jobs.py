@@ -12,7 +12,8 @@ from . import truth
 NETWORKS = ("two_clusters", "three_levels", "unequal_trunks", "shallow", "deep", "far_away")
 SIZES = (1024, 4096, 16384, 65536)
 PACED_SIZES = (16384, 65536)
-# Of collective_bench; halos are neighbour collectives on grids of these numbers of hosts, whose edges meet or do not.
+# collective_bench has these operations; halos are neighbour collectives on grids of these numbers
+# of hosts, whose edges meet or do not.
 OPERATIONS = {"alltoall": "alltoall", "gather": "gather", "halo": "neighbor_alltoall", "ring": "neighbor_alltoall_ring",
               "cube": "neighbor_alltoall_cube", "open": "neighbor_alltoall_open"}
 GRIDS = {"halo": ((4, 2), True), "ring": ((8,), True), "cube": ((2, 2, 2), True), "open": ((4, 2), False)}
@@ -50,7 +51,7 @@ def collectives(name, operations, sizes, repetitions, config=None, mca=None):
 
 
 def spec(network, found, repetitions):
-    """What the guest of its jobs is told."""
+    """Returns what the guest of its jobs is told."""
     parameters, drawn = LINKS, patterns(network)
     if network == "far_away":
         parameters, drawn = LINKS_FAR, drawn[:PATTERNS_FAR]

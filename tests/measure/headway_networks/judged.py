@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found beside what there is, and what was predicted beside what was measured."""
+"""Sets what was found beside what there is, and what was predicted beside what was measured."""
 
 import itertools
 import math
@@ -44,8 +44,8 @@ def off_pct(pair):
 
 
 def halo_messages(grid, is_periodic, size):
-    """Of a grid, whose last dimension counts first: one message to each of two neighbours in each dimension, which are one host
-    where there are two in a row and edges meet."""
+    """Returns the messages of a grid, whose last dimension counts first: one to each of two
+    neighbours in each dimension, which are one host where there are two in a row and edges meet."""
     places = list(itertools.product(*map(range, grid)))
 
     def neighbour(place, dimension, step):
@@ -88,7 +88,7 @@ def link_limits(document, hosts, pattern):
 
 
 def class_limits(plan, hosts, pattern):
-    """The same of the planned rates: of a host, towards the hosts of a cluster."""
+    """Returns the planned rates: of a host, towards the hosts of a cluster."""
     cluster = {node["node"]: node["cluster"] for node in plan["nodes"]}
     limits = []
     for node in plan["nodes"]:
@@ -101,13 +101,15 @@ def class_limits(plan, hosts, pattern):
 
 
 def predicted_ms(prediction):
-    """Of `headway plan`: by what was measured of such an exchange, else by the fluid model without time-outs."""
+    """Returns the time in `headway plan`: by what was measured of such an exchange, else by the
+    fluid model without time-outs."""
     known = prediction["measured"]
     return 1e3 * (known["time_s"] if known else prediction["low_s"])
 
 
 def usual_ms(prediction):
-    """Of `headway plan`: what calls take that wait for no time-out, by what was measured or learnt, or by the fluid model."""
+    """Returns the time in `headway plan` of calls that wait for no time-out, by what was measured
+    or learnt, or by the fluid model."""
     known = prediction["measured"]
     return 1e3 * (known["usual_s"] if known else prediction["low_s"])
 
@@ -120,7 +122,7 @@ def waiting(samples):
 
 
 def usual_median_ms(result):
-    """Of the calls that waited for no timer; None: all did."""
+    """Returns the median of the calls that waited for no timer; None: all did."""
     late = waiting(result["samples_ms"])
     others = sorted(result["samples_ms"])[:len(result["samples_ms"]) - len(late)]
     return median(others) if others else None

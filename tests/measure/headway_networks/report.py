@@ -10,7 +10,7 @@ from headway_live import calls
 from . import jobs, judged, truth
 from check_measured import buffer_is_right     # judged knows where it is
 
-# What is asked.
+# The results must be as good as this.
 MBIT_PCT, DELAY_PCT = 2, 5
 TIMES_PCT, LINKS_PCT, LINKS_PART = 5, 10, 0.9
 SLOWER = 1.02
@@ -162,7 +162,7 @@ def kinds_of(networks):
 
 
 def medians_table(networks):
-    """Of each operation in each job, and of all jobs together."""
+    """Writes a row for each operation in each job, and for all jobs together."""
     rows, missed = [], []
     of_operations = {"all-to-alls": ("alltoall",), "gathers": ("gather",), "halos": tuple(jobs.GRIDS)}
     together = {f"all {name}": [key for key in kinds_of(networks) if key[1] in of] for name, of in of_operations.items()}

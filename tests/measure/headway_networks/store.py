@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured of networks so far: one JSON file, a guest's spec and events by the name of the experiment."""
+"""Keeps what was measured of networks so far: one JSON file, a guest's spec and events by the name
+of the experiment."""
 
 from headway_bench import apps
 
@@ -23,7 +24,7 @@ class Results:
 
 
 class Found:
-    """What the jobs of a network have measured."""
+    """Returns what the jobs of a network have measured."""
 
     def __init__(self, spec, events):
         self.jobs = {job["name"]: job for job in spec["jobs"]}

@@ -16,7 +16,7 @@ def rows(tree):
 
 
 def address(node):
-    """As topology.sh gives it."""
+    """Returns the address as topology.sh gives it."""
     return f"10.{1 if node.startswith('a') else 2}.0.{int(node[1:]) + 1}"
 
 
@@ -52,7 +52,7 @@ def quoted(words):
 
 
 def changed(tree, name, column, change):
-    """With another word in the line of a switch or node."""
+    """Puts another word into the line of a switch or node."""
     lines = []
     for line in tree.splitlines():
         words = line.split()
@@ -63,7 +63,8 @@ def changed(tree, name, column, change):
 
 
 def wrong(tree):
-    """By what is wrong: the headway.toml, and what each line has to be that is said of it."""
+    """Returns, by what is wrong, the headway.toml, and what each line has to be that is said of it.
+    """
     switches, nodes = rows(tree)
     trunk = switches[-1][0]
     one, other = nodes[0], next(node for node in nodes if node[1] != nodes[0][1])

@@ -164,8 +164,8 @@ def first_timed_out(results):
 
 
 def lossless_errors(sums, predicted, algorithm):
-    """Of the sizes up to which nothing was dropped: the errors of the medians, in per cent of PlogPT without time-outs, and the
-    largest size."""
+    """Returns, for the sizes up to which nothing was dropped, the errors of the medians, in per
+    cent of PlogPT without time-outs, and the largest size."""
     errors, largest = [], None
     for one in sums:
         if one["drops"]:

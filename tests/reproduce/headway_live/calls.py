@@ -3,8 +3,9 @@
 
 from statistics import mean, median
 
-# What a call takes at least when it waits for a timer: Linux sends a probe for a lost tail after two jiffies of 4 ms, of which the
-# first one may be nearly over, and retransmits no sooner than after 200 ms.
+# A call that waits for a timer takes at least this long: Linux sends a probe for a lost tail after
+# two jiffies of 4 ms, of which the first one may be nearly over, and retransmits no sooner than
+# after 200 ms.
 EXCESS_MS = 4
 TIMED_OUT_MS = 150
 # Calls further apart than that are of different levels.
@@ -12,7 +13,8 @@ LEVEL_GAP_MS = 10
 
 
 def excesses(samples, least=None):
-    """Of calls of one size: what each takes longer than `least` (the shortest), where that is too long for anything but a timer."""
+    """Returns by how much calls of one size take longer than `least` (the shortest), where that is
+    too long for anything but a timer."""
     least = min(samples) if least is None else least
     return [sample - least for sample in samples if sample - least >= EXCESS_MS]
 
@@ -59,7 +61,8 @@ def within(errors, limit_pct):
 
 
 def summary(result, least=None):
-    """Of a size: milliseconds, and how many calls waited for a timer; `least` as of excesses()."""
+    """Returns a size's milliseconds, and how many calls waited for a timer; `least` as of
+    excesses()."""
     samples = result["samples_ms"]
     return {"bytes": result["bytes"], "calls": len(samples), "median": median(samples), "mean": mean(samples), "least": min(samples),
             "most": max(samples), "escalated": len(excesses(samples, least)), "timed_out": len(timed_out(samples)), "timeouts": result["timeouts"],
@@ -71,7 +74,7 @@ def ms(value):
 
 
 def signed(value):
-    """Of a whole number of per cent, without a sign at 0."""
+    """Writes a whole number of per cent, without a sign at 0."""
     return f"{round(value):+d}" if round(value) else "0"
 
 

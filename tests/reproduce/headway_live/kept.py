@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured so far, and what of an experiment is left: one JSON file, a member for each experiment.
+"""Keeps what was measured so far, and says what of an experiment is left: one JSON file has a
+member for each experiment.
 
 An experiment's spec is what a guest would be told to measure all of it.  Its items are the document of
 `headway measure`, where that is wanted, and what its jobs have one after the other: sizes or patterns of
@@ -37,7 +38,7 @@ class Results:
         self.experiments[name] = {"spec": spec, "events": [*([] if anew else self.events(name, spec)), event]}
 
     def events(self, name, spec):
-        """Those kept that are items of this spec."""
+        """Returns the events that are items of this spec."""
         known = self.experiments.get(name)
         if not known or known["spec"]["scene"] != spec["scene"]:
             return []
@@ -53,7 +54,7 @@ class Results:
 
 
 class Found:
-    """What an experiment has measured."""
+    """The results of an experiment."""
 
     def __init__(self, spec, events):
         self.spec, self.events = spec, events
@@ -75,7 +76,7 @@ class Found:
 # ---- items of a job ------------------------------------------------------------------
 
 def settings(job):
-    """What makes its items others than those of the same name before."""
+    """Returns what makes a job's items differ from those of the same name before."""
     return {name: value for name, value in job.items() if name not in ("sizes", "patterns", "numbers")}
 
 
@@ -122,7 +123,7 @@ def count(spec):
 # ---- how long it takes ---------------------------------------------------------------
 
 def usual_s(job, item):
-    """What an item takes on the machine this was tried on."""
+    """Returns how long an item takes on the machine this was tried on."""
     if job["kind"] == "links":
         return LINKS_MS_S * (job["lead_ms"] + job["window_ms"])
     size, calls = item
@@ -133,7 +134,7 @@ def usual_s(job, item):
 
 
 def forecast_s(missing):
-    """Of specs of what is missing, a guest for each."""
+    """Forecasts specs of what is missing, a guest for each."""
     return sum(BOOT_S + (MEASURED_HOST_S * spec["scene"]["nodes"] if spec["measure"] else 0)
                + sum(JOB_S + sum(usual_s(job, item) for item in items(job).values()) for job in spec["jobs"])
                for spec in missing if not is_nothing(spec))

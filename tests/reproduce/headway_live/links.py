@@ -72,7 +72,7 @@ def spec(_repetitions):
     return {"scene": SCENE.facts(), "measure": False, "jobs": jobs}
 
 
-# What `headway eval` is asked for, by its title.
+# The title of each model that `headway eval` is asked for.
 MODELS = {"Algorithm 1": "bandwidth", "fairness only": "bandwidth_fairness_only",
           "bidirectional max-min": "bandwidth_bidirectional_max_min", "feasible": "bandwidth_feasible"}
 GOOD_PCT = 10
@@ -88,7 +88,8 @@ def bandwidths(document):
 
 
 def predictions(ask, document, patterns):
-    """Of each pattern, Mbit/s of its links by model; None where the paper's rule has no answer."""
+    """Returns for each pattern the Mbit/s of its links by model; None where the paper's rule has no
+    answer."""
     nic, backbone = bandwidths(document)
     answers = ask("congestion", "algorithm1", [
         {"nic": nic, "backbone": backbone, "nodes": list(range(NODES)), "rack": [int(node >= FAR) for node in range(NODES)],
@@ -97,8 +98,8 @@ def predictions(ask, document, patterns):
 
 
 def time_errors(predicted, measured):
-    """Of communication times, in per cent of the measured one: a link that gets half of what was predicted takes twice the
-    predicted time, an error of -50 %."""
+    """Returns the errors of communication times, in per cent of the measured one: a link that gets
+    half of what was predicted takes twice the predicted time, an error of -50 %."""
     return [100 * (got / expected - 1) for got, expected in zip(measured, predicted)]
 
 
@@ -114,7 +115,8 @@ def errors_of(found, ask, document):
 
 
 def sum_errors(results, answered, title):
-    """Of each pattern, what all its links got together, in per cent of what a model has for them."""
+    """Returns for each pattern what all its links got together, in per cent of what a model has for
+    them."""
     return [calls.error_pct(sum(result["mbps"]), sum(predicted[title])) for result, predicted in zip(results, answered) if predicted]
 
 

@@ -32,7 +32,7 @@ def spec(repetitions):
 
 
 def measured_model(document):
-    """What `headway measure` says of messages to the first host."""
+    """Returns what `headway measure` says of messages to the first host."""
     return next(model for model in document["models"] if model["model"] == "manytoone")
 
 
@@ -43,7 +43,8 @@ def fitted(ask, model, sums):
 
 
 def predictions(ask, model, sizes):
-    """Of a gather in ms, by a fit or by `headway measure`, and the bracket of (4) alone, by size."""
+    """Returns the times of a gather in ms, by a fit or by `headway measure`, and the bracket of (4)
+    alone, by size."""
     answers = ask("manytoone", "many_to_one", [
         {"sources": model["sources"], "rates": model["rates"], "M": size, "idle": False, "M1": model["M1_bytes"],
          "M2": model["M2_bytes"], "C": model["C_s"], "delta1": model["delta1"], "delta2": model["delta2"]} for size in sizes])
@@ -60,8 +61,9 @@ def scatter_predictions(ask, document, sizes, parallel_up_to=EAGER_BYTES):
 
 
 def unhindered(found):
-    """What a gather takes by bytes if nobody waits for a timer: as long as a scatter, which has as much on the root's link and loses
-    nothing.  The shortest gather of a size may have waited as well."""
+    """Returns the times of a gather by bytes if nobody waits for a timer: as long as a scatter,
+    which has as much on the root's link and loses nothing.  The shortest gather of a size may
+    have waited as well."""
     return {result["bytes"]: median(result["samples_ms"]) for result in found.of("scatter")}
 
 

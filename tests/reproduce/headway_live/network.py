@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `headway measure` finds of the network of most experiments: what models are given."""
+"""Measures the network of most experiments by `headway measure`: the models are given what it
+finds."""
 
 from statistics import median
 

@@ -23,7 +23,8 @@ only plot has not survived.  Nothing here was paced by Headway.  `tests/reproduc
 
 
 def wanted(chosen):
-    """What is to be measured, of all or of the chosen; the page needs the network's own measurement, whatever else it has."""
+    """Names what is to be measured, of all or of the chosen; the page needs the network's own
+    measurement, whatever else it has."""
     return [name for name in EXPERIMENTS if not chosen or name in chosen or name == "network"]
 
 
@@ -34,7 +35,7 @@ def lacking(results, name):
         return "nothing is measured"
     if found.spec["measure"] and not found.measured:
         return "headway measure is missing"
-    # Of random patterns as many as there are, but some.
+    # A page needs as many random patterns as there are, but for some.
     partial = getattr(EXPERIMENTS[name], "PARTIAL", {})
     missing = [job for job in found.jobs if not found.complete(job) and len(found.of(job)) < partial.get(job, float("inf"))]
     return f"not all is measured of: {', '.join(missing)}" if missing else None

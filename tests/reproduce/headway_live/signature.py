@@ -43,8 +43,9 @@ def lossy_from(sums):
 
 
 def signature_of(ask, found, hosts, adapted=False):
-    """What `headway fit` makes of the means of this number of hosts, as the paper fits averages.  Adapted: M is the smallest size
-    that loses frames, alpha counts once in an exchange, and errors count by their part of the time."""
+    """Fits the means of this number of hosts by `headway fit`, as the paper fits averages.
+    Adapted: M is the smallest size that loses frames, alpha counts once in an exchange, and
+    errors count by their part of the time."""
     alpha, beta = one_way(found)
     sums = exchanges(found, hosts)
     given = {"n": hosts, "alpha": alpha, "beta": beta, "samples": [[one["bytes"], one["mean"] / 1e3] for one in sums]}

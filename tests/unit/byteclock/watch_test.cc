@@ -82,7 +82,7 @@ class BusyPeriod {
     return gap_watch_is_ahead(&watch_, &clock_, counter(handed_), counter(done_), kBqlLimit, now_ns_);
   }
 
-  // What the driver counts: frames without preamble, gap and FCS; 32 bits.
+  // The driver counts frames without preamble, gap and FCS, in 32 bits.
   u32 counter(double wire) const {
     return static_cast<u32>(static_cast<u64>((wire - origin_) * device_.frame_bytes /
                                              (device_.frame_bytes + 24)));
@@ -137,8 +137,8 @@ TEST(GapWatch, TenGigabitsGiveNoFalseAlarmInAnHour) {
   EXPECT_EQ(BusyPeriod(device, 4).run(kHourNs, 600 * kNsPerSecond), std::nullopt);
 }
 
-// What the clock has fallen behind a slow wire's, in minutes without a rest, is found at once
-// in the first rest; the device has not sent it.
+// A clock that has fallen behind a slow wire's, in minutes without a rest, is found at once in the
+// first rest; the device has not sent the rest.
 TEST(GapWatch, ARestAfterLongOnASlowWireGivesNoFalseAlarm) {
   BusyPeriod period(Device{1'250'000'000, -400}, 6);
   for (u64 second = 100; second <= 500; second += 100) {
@@ -162,7 +162,7 @@ TEST(GapWatch, ABulkAsLargeAsTheQueueLimitGivesNoFalseAlarm) {
   }
 }
 
-// Of the wire's time, gaps take `lost_share`.
+// Gaps take `lost_share` of the wire's time.
 TEST(GapWatch, DroppedGapFramesAreNoticedAfterABoundedNumberOfBytes) {
   for (const u64 link_rate : {u64{125'000'000}, u64{1'250'000'000}})
     for (const double lost_share : {0.9, 0.5, 0.1, 0.01, 0.002}) {

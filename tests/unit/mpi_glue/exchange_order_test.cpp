@@ -87,8 +87,8 @@ TEST(ExchangeOrders, InEachStepAHostGetsFromOneHostOnly) {
     }
 }
 
-// What a node sends to each cluster waits in a queue of its own, so that only the order within
-// it tells whom the hosts of a cluster send to at the same time.
+// A node's messages to each cluster wait in a queue of their own, so that only the order within it
+// tells whom the hosts of a cluster send to at the same time.
 TEST(ExchangeOrders, HostsOfAClusterBeginWithDifferentHostsOfAnother) {
     const RanksByCluster clusters{{{0}, {1}, {2}, {3}}, {{4}, {5}, {6}, {7}}};
     const auto orders = orders_of(clusters);

@@ -15,7 +15,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Of an object whose member "x" is `json`.
+/// Reads an object whose member "x" is `json`.
 JsonObject of(const std::string& json) { return *JsonObject::read("{\"x\":" + json + "}"); }
 
 std::string repeated(const std::string& text, int times) {

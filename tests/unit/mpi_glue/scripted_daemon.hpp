@@ -71,7 +71,7 @@ private:
 /// Serves in a thread from start() to stop().
 class ScriptedDaemon {
 public:
-    /// What to answer, beside v, id and ok; with "error": a refusal; none: nothing.
+    /// Makes the answer, beside v, id and ok; with "error": a refusal; none: nothing is answered.
     using Answer = std::function<std::optional<Json>(const Json& request)>;
 
     ScriptedDaemon() {
@@ -133,7 +133,7 @@ public:
         return static_cast<bool>(client);
     }
 
-    /// So many requests of that sort have come; before their answers go.
+    /// Counts the requests of that sort that have come, before their answers go.
     [[nodiscard]] std::size_t asked(const std::string& op) const {
         const std::lock_guard lock(mutex_);
         return asked_.count(op);

@@ -35,7 +35,7 @@ protected:
         if (result && *result != not_entered) entries_.push_back(*result);
         return result && *result != not_entered;
     }
-    /// What was entered last and not left yet, on whichever connection.
+    /// Leaves what was entered last and not left yet, on whichever connection.
     void leave_last() {
         session_->leave(entries_.back());
         entries_.pop_back();
@@ -51,7 +51,7 @@ protected:
         daemon_.wait_until_answered("join", before + 1);
         return entered();
     }
-    /// The same, but the answers are nothing to go on with.
+    /// Asks, and gets answers that are nothing to go on with.
     void asks_and_goes_unpaced() {
         const std::size_t before = daemon_.answered("join");
         EXPECT_TRUE(goes_unpaced());
@@ -389,8 +389,7 @@ TEST_F(Sessions, ASingleCallIsAskedForEachTime) {
     EXPECT_EQ(asked.size(), 4U) << "nobody is asked about nothing";
 }
 
-// What the job's clusters share is asked for without a size: small messages alone may need
-// no pacing.
+// The job asks without a size what its clusters share: small messages alone may need no pacing.
 TEST_F(Sessions, APlanTellsTheLinkThatLimitsIt) {
     Json asked;
     Json limiting_link{{"kind", "trunk_up"}, {"bits_per_s", 25e6}};

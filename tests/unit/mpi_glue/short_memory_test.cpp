@@ -12,7 +12,7 @@
 
 namespace {
 
-/// Of this thread: the allocation that fails, counted from now; 0: none does.
+/// This thread's allocation that fails, counted from now; 0: none does.
 thread_local long fails_in = 0;
 
 bool fails_now() { return fails_in > 0 && --fails_in == 0; }

@@ -30,7 +30,7 @@ WaitingTime time_of(VirtualTime& time) {
     return {[&time] { return time.now(); }, [&time](auto pause) { time.sleep(pause); }};
 }
 
-/// What a launcher keeps.
+/// The values that a launcher keeps.
 struct Store {
     bool keeps_first = true;  ///< as Hydra, which refuses a second value; else the last
     bool refuses = false;     ///< all, though it keeps them, as Slurm's PMI 2 to MPICH 4.0

@@ -22,7 +22,7 @@
 /* More than tasks that wait for a file at a time; the next one would not keep awake. */
 #define WAITERS_MAX 1024
 
-/* Of the idle loop: it polls for as long as this was called more often with true. */
+/* A function of the idle loop, which polls for as long as this was called more often with true. */
 static void (*idle_poll)(bool enable);
 
 static int wait_begins(struct kretprobe_instance *instance, struct pt_regs *regs)
