@@ -67,7 +67,7 @@ def rate_of_both(*senders, count=60):
 def two_jobs_send_their_parts_at_the_same_time():
     daemon = Daemon(phased())
     one, other = Job("12", "one"), Job("13", "other")
-    equal(daemon.said().count("not told apart"), 0)
+    equal(daemon.said().count("cannot tell packets apart"), 0)
     leaves = [job.class_of_next() for job in (one, other)]
     equal(sorted(leaves), ["1:1002", "1:1004"])
     equal(classes(DEV)[leaves[0]]["phases"], classes(DEV)["1:111"]["phases"])
@@ -151,7 +151,7 @@ def without_cgroups_nothing_fails():
     try:
         daemon = Daemon(phased())
         held = in_phase()
-        matches(daemon.said(), "not told apart: the cgroup of pid")
+        matches(daemon.said(), "cannot tell packets apart: the cgroup of pid")
         equal(jobs()["12.0"]["cgroups"], 0)
         held[0].close()
     finally:

@@ -80,7 +80,7 @@ def connections_that_time_out_slow_plans_down_and_quiet_ones_do_not():
         Control(SOCKET).enter(EVERYBODY)
     said = daemon.said()
     for change in ("none -> 1:", "1 -> 1.1:", "1.1 -> 1:", "1 -> none:"):
-        equal(said.count(f"feedback: divisor factor {change}"), 1, said)
+        equal(said.count(f"changed the divisor factor {change}"), 1, said)
 
 
 @case

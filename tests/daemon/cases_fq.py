@@ -52,7 +52,7 @@ def without_the_module_fq_paces_and_leaves_nothing():
     with without_module():
         daemon = Daemon(phased())
         equal(is_set_up(), True)
-        matches(daemon.said(), "paced by fq: the module sch_gap is not there")
+        matches(daemon.said(), f"pacing {DEV} by fq: the module sch_gap is not there")
         told = Control(SOCKET).do("status")["daemon"]
         equal((told["backend"], told["backend_reason"]), ("fq", "the module sch_gap is not there"))
         matches(sh(f"{BIN}/headway", "status", "--socket", SOCKET),
@@ -146,7 +146,7 @@ def what_others_take_away_comes_back():
         tc(command)
         eventually(is_set_up, f"all is there again after tc {command}")
         paced_at(BYTES_PER_S)
-    equal(daemon.said().count("set up again"), 3)
+    equal(daemon.said().count("HW-207"), 3)
     process[0].close()
 
 

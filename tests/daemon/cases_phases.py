@@ -400,7 +400,7 @@ def without_the_privilege_rates_change_by_requests():
     write_config(phased())
     caps = "-bpf,-sys_admin,-perfmon"
     daemon = Daemon(phased(), wrapper=["setpriv", "--bounding-set", caps, "--inh-caps", caps])
-    matches(daemon.said(), "no phases, rates change by requests: loading the classifier: "
+    matches(daemon.said(), "without phases, rates change by requests only: loading the classifier: "
                            "Operation not permitted; headwayd needs root, or CAP_BPF")
     falls_back()
 
@@ -414,7 +414,8 @@ def without_cls_bpf_rates_change_by_requests():
         daemon = Daemon(phased())
     finally:
         sh("umount", folder)
-    matches(daemon.said(), "no phases, rates change by requests: adding the BPF classifier: ")
+    matches(daemon.said(), "without phases, rates change by requests only: adding the BPF "
+                           "classifier: ")
     falls_back()
 
 

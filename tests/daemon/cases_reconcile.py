@@ -66,8 +66,9 @@ def a_deleted_qdisc_comes_back():
     before = seen()
     tc(f"qdisc del dev {DEV} root")
     comes_back(before)
-    eventually(lambda: "set up again" in daemon.said(), "a line in the log")
-    matches(daemon.said(), f"{DEV}: the root qdisc was gone with its classes and filters; set up")
+    eventually(lambda: "HW-207" in daemon.said(), "a line in the log")
+    matches(daemon.said(), f"HW-207 set up {DEV} again: the root qdisc was gone with its classes "
+                           "and filters ")
     equal(daemon.said().count("was gone"), 1)
     equal(rate_of("1:11"), PLANNED)
     control.do("leave")
@@ -227,7 +228,7 @@ def a_link_that_goes_and_comes_stays_paced():
     equal(packets(DEV)["1:11"], 3)
     equal(Control(SOCKET).do("status")["in_step"], True)
     matches(tc(f"filter show dev {DEV}"), "classid 1:11")
-    equal("set up again" in daemon.said(), False)
+    equal("HW-207" in daemon.said(), False)
 
 
 @case
@@ -238,8 +239,8 @@ def a_link_of_another_speed_is_told():
         renegotiate(DEV, SPEED // 10)
         eventually(lambda: control.do("status")["daemon"]["link_bits_per_s"] == 100_000_000,
                    "the new rate")
-        matches(daemon.said(), "the link's rate is 100 Mbit/s now(.|\n)*plans are for a host_rate "
-                               "of 1 Gbit/s, which the link does not have")
+        matches(daemon.said(), "the link's rate is 100 Mbit/s now(.|\n)*planning for a host_rate "
+                               f"of 1 Gbit/s, which the link of {DEV} does not have")
     finally:
         renegotiate(DEV, SPEED)
     eventually(lambda: control.do("status")["daemon"]["link_bits_per_s"] == 1_000_000_000,
@@ -377,10 +378,10 @@ def a_daemon_that_keeps_leaves_everything_in_force():
         equal(os.path.exists(SOCKET), False)
     result = run(f"{BIN}/headwayd", "--config", CONFIG, "--restore")
     equal((result.returncode, is_paced()), (0, False))
-    matches(result.stderr, "qdisc removed")
+    matches(result.stderr, "removed the qdisc from")
     result = run(f"{BIN}/headwayd", "--config", CONFIG, "--restore")
     equal(result.returncode, 0)
-    matches(result.stderr, "there is no qdisc of ours")
+    matches(result.stderr, "found no qdisc of ours on")
 
 
 @case
@@ -389,7 +390,7 @@ def restoring_leaves_a_running_daemon_alone():
     before = seen()
     result = run(f"{BIN}/headwayd", "--config", CONFIG, "--restore")
     equal((result.returncode, seen()), (0, before))
-    matches(result.stderr, "nothing to restore, a headwayd runs")
+    matches(result.stderr, f"leaving {DEV} alone: a headwayd runs")
     clean()
     write_config(config())
     tc(f"qdisc add dev {DEV} root handle 7: pfifo limit 7")

@@ -49,7 +49,7 @@ def restarts_go_unnoticed(text, classifiers_there, kept):
         generation = slot.generation()
         daemon = Daemon(text, store=store, options=["--keep"])
         matches(daemon.said(), "took over the .* qdisc of an earlier run")
-        matches(daemon.said(), "1 processes that had joined go on")
+        matches(daemon.said(), "took up 1 processes that had joined")
         equal(classifiers_there(), 1)
         paced_at(BYTES_PER_S)
         slot.store(0)
@@ -188,7 +188,8 @@ def other_clusters_mean_joining_again():
     _, slot, _ = in_phase()
     end(daemon, signal.SIGKILL)
     daemon = Daemon(phased().replace('"10.3.7.0/24", ', ""), store=store)
-    matches(daemon.said(), "HW-305 processes that had joined have to join again: it is of other "
+    matches(daemon.said(), "HW-305 cannot take up processes that had joined, which join again: "
+                           "it is of other "
                            "clusters, or of another interface")
     paced_at(BYTES_PER_S)      # by the classifier of the earlier run
     equal(store.names(), [])

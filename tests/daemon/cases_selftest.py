@@ -28,7 +28,7 @@ def lose_gap_frames(lost):
 @case
 def an_honest_device_is_paced_by_gap_frames():
     daemon = Daemon(AUTO)
-    matches(daemon.said(), f"{DEV}: paced by gap frames: gap frames take their time: ")
+    matches(daemon.said(), f"pacing {DEV} by gap frames: gap frames take their time: ")
     equal(backend(), "gap")
     status = Control(SOCKET).do("status")["daemon"]
     equal((status["backend"], status["backend_reason"][:9]), ("gap", "gap frame"))
@@ -48,7 +48,7 @@ def what_an_earlier_run_has_left_is_not_believed_blindly():
     daemon.ended()
     tc(f"class add dev {DEV} parent 1: classid 1:fff0 gap rate 1mbit")
     again = Daemon(AUTO)
-    matches(again.said(), f"{DEV}: paced by gap frames: gap frames take their time: ")
+    matches(again.said(), f"pacing {DEV} by gap frames: gap frames take their time: ")
     equal("1:fff0" in tc(f"class show dev {DEV}"), False, "a class of a test that was killed:")
     again.process.kill()
     again.ended()
@@ -60,9 +60,10 @@ def what_an_earlier_run_has_left_is_not_believed_blindly():
 def a_qdisc_that_is_made_anew_is_tested_anew():
     daemon = Daemon(AUTO)
     equal(backend(), "gap")
-    before = daemon.said().count("paced by gap frames")
+    before = daemon.said().count(f"pacing {DEV} by gap frames")
     tc(f"qdisc del dev {DEV} root")
-    eventually(lambda: daemon.said().count("paced by gap frames") > before, "a line in the log")
+    eventually(lambda: daemon.said().count(f"pacing {DEV} by gap frames") > before,
+               "a line in the log")
     equal(backend(), "gap")
     tc(f"qdisc change dev {DEV} root gap backend timer")
     eventually(lambda: backend() == "gap", "it is tested again")
@@ -73,7 +74,7 @@ def a_device_that_drops_them_is_paced_by_the_timer():
     lose_gap_frames(True)
     try:
         daemon = Daemon(AUTO)
-        matches(daemon.said(), f"HW-209 {DEV}: paced by the timer: ")
+        matches(daemon.said(), f"HW-209 pacing {DEV} by the timer: ")
         equal(backend(), "timer")
         lose_gap_frames(False)
         renegotiate(DEV, 125_000_000)
@@ -164,7 +165,7 @@ def the_command_leaves_other_qdiscs_alone():
 
 @case
 def the_readme_s_commands_pace_what_is_sent():
-    """Returns README.md's commands by hand, without the daemon; insmod is the first of them."""
+    """Runs README.md's commands by hand, without the daemon; insmod is the first of them."""
     with open(os.path.join(os.environ["HW_ROOT"], "README.md"), encoding="utf-8") as file:
         text = file.read()
     shown = text[text.index("    insmod "):].splitlines()

@@ -283,7 +283,7 @@ def reload():
         daemon.expect("READY=1")
 
     hang_up(config(policy="min_message_bytes = lots"))
-    matches(daemon.said(), r"headway.toml:6: syntax: (.|\n)*not reloaded, the earlier")
+    matches(daemon.said(), r"headway.toml:6: syntax: (.|\n)*did not reload .*; the earlier")
     hang_up(config(interface='interface = "eth1"'))
     matches(daemon.said(), "which needs a restart")
     control.do("enter", pattern=pattern)

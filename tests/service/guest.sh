@@ -122,7 +122,8 @@ test_reload() {
 test_mending() {
 	tc qdisc del dev $dev root
 	ktap_check "a deleted qdisc comes back" hw_wait_for 10 is_paced
-	ktap_check "the journal says so" hw_wait_for 10 said "$dev: the root qdisc was gone"
+	ktap_check "the journal says so" \
+		hw_wait_for 10 said "set up $dev again: the root qdisc was gone"
 	tc class del dev $dev classid 1:111
 	ktap_check "a deleted class comes back" \
 		hw_wait_for 10 sh -c "tc class show dev $dev | grep -q 'gap 1:111 '"
@@ -151,7 +152,7 @@ test_restart() {
 	ktap_check "it can be restarted" systemctl restart headwayd.service
 	ktap_check "it paces then" is_another_process "$before"
 	ktap_equal "three times it took over what was there" 3 \
-		"$(journal | grep -c "$dev: took over the gap qdisc")"
+		"$(journal | grep -c "took over the gap qdisc of an earlier run on $dev")"
 	tc class change dev $dev parent 1: classid 1:10 gap rate 1mbit
 	ktap_check "tc monitor has listened" hw_wait_for 10 grep -q 1:10 $seen
 	kill "$monitor"
@@ -210,7 +211,7 @@ test_joined() {
 	before=$(pid)
 	ktap_check "the daemon is restarted" systemctl restart headwayd.service
 	ktap_check "it is another one" is_another_process "$before"
-	ktap_check "the process goes on" said '1 processes that had joined go on'
+	ktap_check "the process goes on" said 'took up 1 processes that had joined'
 	headway status | grep -q 'slot 0 in phase 1'
 	ktap_result $? "in its slot and its phase"
 	before=$(pid)

@@ -504,7 +504,8 @@ TEST_F(DifferingSettings, AreNamedAndTheOthersGoOnSharing) {
     put("a3", record("00000000000000ff", fallback().value));
     EXPECT_EQ(node(0).in_force(), link_rate);
     EXPECT_EQ(node(0).said.str().find("HW-506"), node(0).said.str().rfind("HW-506"));
-    EXPECT_NE(node(0).said.str().find("HW-506 the settings of a3 differ from this node's"), std::string::npos);
+    EXPECT_NE(node(0).said.str().find("HW-506 compare settings: the settings of a3 differ from "
+                                      "this node's"), std::string::npos);
     EXPECT_EQ(status(0)["differing"], Json::parse(R"([{"host":"a3","configuration":"00000000000000ff"}])"));
     EXPECT_EQ(status(0)["differing_hosts"], 1);
     EXPECT_EQ(status(0)["leading_configuration"], status(0)["configuration"]);
@@ -522,7 +523,8 @@ TEST_F(DifferingSettings, HereMeanTheFallbackHereAlone) {
     EXPECT_EQ(node(0).in_force(), fallback()) << "a host that this node's settings do not have counts";
     EXPECT_EQ(node(0).said.str().find("HW-506"), node(0).said.str().rfind("HW-506")) << "in a minute once";
     pass(60s);
-    EXPECT_NE(node(0).said.str().find("HW-506 this node's settings (" + status(0)["configuration"].get<std::string>() +
+    EXPECT_NE(node(0).said.str().find("HW-506 compare settings: this node's settings (" +
+                                      status(0)["configuration"].get<std::string>() +
                                       ") are not those of most hosts (ffffffffffffffff)"), std::string::npos);
     EXPECT_EQ(status(0)["differing"].size(), 2U);
     EXPECT_EQ(status(0)["differing"][1]["host"], "a1");
@@ -537,7 +539,8 @@ TEST_F(DifferingSettings, OfAnEarlierVersionsRecordAreThoseOfOneThatNobodyUnders
     EXPECT_EQ(node(0).in_force(), fallback()) << "as many are not understood";
     EXPECT_TRUE(status(0)["leading_configuration"].is_null());
     pass(60s);
-    EXPECT_NE(node(0).said.str().find("HW-506 nobody shares the trunk"), std::string::npos);
+    EXPECT_NE(node(0).said.str().find("HW-506 compare settings: nobody shares the trunk"),
+              std::string::npos);
     etcd_.end_lease(7);
     pass(1s);
     EXPECT_EQ(node(0).in_force(), link_rate);

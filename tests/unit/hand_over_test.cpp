@@ -380,8 +380,9 @@ TEST_F(HandOverTest, AnotherVersionMeansJoiningAgain) {
     run_.reset();
     ASSERT_TRUE(memory->write(R"({"version":2})"));
     start();
-    EXPECT_NE(logged_.str().find("HW-305 processes that had joined have to join again: it is of another "
-                                 "version"), std::string::npos) << logged_.str();
+    EXPECT_NE(logged_.str().find("HW-305 cannot take up processes that had joined, which join "
+                                 "again: it is of another version"), std::string::npos)
+        << logged_.str();
     EXPECT_EQ(store_.size(), 0U);
 }
 

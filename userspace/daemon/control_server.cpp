@@ -110,14 +110,14 @@ void ControlServer::accept_one() {
     auto accepted = accept_client(listening_fd_);
     if (!accepted) {
         // Out of descriptors or memory: waiting clients would make the loop spin.
-        log_warning(log_, "HW-303 {}; pausing for {} ms", accepted.error().message,
-                    accept_pause / 1ms);
+        log_warning(log_, "HW-303 cannot accept clients: {}; pausing for {} ms",
+                    accepted.error().message, accept_pause / 1ms);
         sd_event_source_set_enabled(listening_.get(), SD_EVENT_OFF);
         start_timer(accept_again_, accept_pause);
     } else if (*accepted) {
         const uid_t account = service_.account_of((*accepted)->peer);
         if (auto added = add(std::move(**accepted)); !added && refusals_.tell(account, clock_.now())) {
-            log_warning(log_, "HW-302 {}", added.error().message);
+            log_warning(log_, "HW-302 cannot watch a client: {}", added.error().message);
         }
     }
 }
@@ -136,7 +136,7 @@ Result<void> ControlServer::add(Connection connection) {
         (void)send_datagram(connection.socket.get(), answer, {});
         return {};
     }
-    log_debug(log_, "client connected: pid {}, uid {}", connection.peer.pid, user);
+    log_debug(log_, "accepted a client: pid {}, uid {}", connection.peer.pid, user);
     return watch({*session, std::move(connection)});
 }
 
@@ -249,7 +249,7 @@ void ControlServer::undo_some() {
 
 void ControlServer::undo(const Client& client) {
     const Peer& peer = client.connection.peer;
-    log_debug(log_, "client gone: pid {}, uid {}: {}", peer.pid, peer.uid, client.why_gone);
+    log_debug(log_, "dropped a client: pid {}, uid {}: {}", peer.pid, peer.uid, client.why_gone);
     const auto session = client.session;
     const uid_t account = service_.account_of(peer);
     clients_.erase(session);
@@ -264,12 +264,13 @@ void ControlServer::undo(const Client& client) {
 void ControlServer::after_kernel_change() {
     if (const auto error = service_.take_error()) {
         if (std::exchange(last_kernel_error_, error->message) != error->message) {
-            log_error(log_, "HW-204 {}; trying again until it succeeds", error->message);
+            log_error(log_, "HW-204 cannot set wanted rates: {}; trying again until it succeeds",
+                      error->message);
         }
     }
     const auto at = service_.retry_at();
     if (!at && !std::exchange(last_kernel_error_, "").empty()) {
-        log_info(log_, "the kernel holds the wanted rates again");
+        log_info(log_, "set wanted rates: the kernel holds the wanted rates again");
     }
     set_timer(retry_, at);
 }

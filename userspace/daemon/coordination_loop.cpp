@@ -80,7 +80,7 @@ CoordinationLoop::~CoordinationLoop() {
     service_.status().show_coordination(nullptr);
     coordinator_.stop();
     if (!coordinator_.has_stopped()) {
-        log_warning(log_, "HW-505 the lease at etcd is left to end by itself");
+        log_warning(log_, "HW-505 leaving the lease at etcd to end by itself: etcd did not answer");
     }
     process_.finish(farewell);
 }

@@ -54,8 +54,8 @@ void raise_descriptor_limit(spdlog::logger& log) {
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
     limit.rlim_cur = std::min(wanted, limit.rlim_max);
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-        log_warning(log, "HW-301 only {} descriptors: fewer clients than {} can connect", limit.rlim_cur,
-                 clients_max);
+        log_warning(log, "HW-301 allowing fewer clients than {}: there are only {} descriptors; "
+                         "raise LimitNOFILE= of the unit", clients_max, limit.rlim_cur);
     }
 }
 
@@ -121,7 +121,8 @@ Result<SetUp> set_up_gap(NetlinkTrafficControl& link, const NodePlanner& planner
     auto report = set_up_kernel(link, planner.layout(), planner.own_cluster().host_rate);
     if (!report) return tl::unexpected(report.error());
     if (planner.config().kernel.phases) {
-        log_warning(log, "HW-202 no phases, rates change by requests: {}", phases.error().message);
+        log_warning(log, "HW-202 going on without phases, rates change by requests only: {}",
+                    phases.error().message);
     }
     return SetUp{*report};
 }
@@ -163,42 +164,46 @@ void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& 
     const std::string& interface = planner.config().node.interface;
     const char* const qdisc = done.fq ? "fq" : "gap";
     if (done.report.is_adopted) {
-        log_info(log, "{}: took over the {} qdisc of an earlier run", interface, qdisc);
+        log_info(log, "took over the {} qdisc of an earlier run on {}", qdisc, interface);
     } else if (done.report.not_adopted) {
-        log_warning(log, "HW-203 {}: replaced the {} qdisc of an earlier run: {}", interface, qdisc,
-                 done.report.not_adopted->message);
+        log_warning(log, "HW-203 replaced the {} qdisc of an earlier run on {}: {}", qdisc,
+                    interface, done.report.not_adopted->message);
     }
-    if (done.fq) log_info(log, "{}: paced by fq: {}", interface, done.why_fq);
+    if (done.fq) log_info(log, "pacing {} by fq: {}", interface, done.why_fq);
     if (!done.report.has_speed) {
-        log_warning(log, "HW-210 {} reports no speed and is taken for a link of {}, the host_rate of its cluster",
-                    interface, rate_to_text(done.report.link_rate.bits()));
+        log_warning(log, "HW-210 taking {}, which reports no speed, for a link of {}, its "
+                         "cluster's host_rate", interface,
+                    rate_to_text(done.report.link_rate.bits()));
     }
-    log_info(log, "{}: node {} of cluster {}, {} classes on a link of {}, {} phases", interface,
-             planner.node_name(), planner.own_cluster().name, planner.layout().classes.size(),
-             rate_to_text(done.report.link_rate.bits()), done.phases ? "with" : "without");
+    log_info(log, "set up {}: node {} of cluster {}, {} classes on a link of {}, {} phases",
+             interface, planner.node_name(), planner.own_cluster().name,
+             planner.layout().classes.size(), rate_to_text(done.report.link_rate.bits()),
+             done.phases ? "with" : "without");
 }
 
 /// Jobs that were started during an earlier run, and from now on a file of them.
 void take_up_jobs(ControlService& service, const StateFile& file, spdlog::logger& log) {
     const auto text = file.read();
     if (!text) {
-        log_warning(log, "HW-401 no jobs of an earlier run: {}", text.error().message);
+        log_warning(log, "HW-401 cannot read the jobs of an earlier run, start them again: {}",
+                    text.error().message);
     } else if (*text) {
         if (const auto done = service.restore_jobs(**text); !done) {
-            log_warning(log, "HW-401 {}: not all jobs of the earlier run: {}", file.path(),
-                     done.error().message);
+            log_warning(log, "HW-401 cannot take up all jobs of the earlier run in {}: {}",
+                        file.path(), done.error().message);
         }
     }
     service.kept().keep_jobs_with([&file, &log](const std::string& jobs) {
         if (const auto done = file.write(jobs); !done) {
-            log_warning(log, "HW-402 started jobs would not survive a restart: {}", done.error().message);
+            log_warning(log, "HW-402 cannot keep started jobs over a restart: {}",
+                        done.error().message);
         }
     });
 }
 
 void log_off(const PacingOff& off, spdlog::logger& log) {
-    log_warning(log, "HW-403 pacing is off, user {} has switched it off; `headway on` switches it on",
-                off.uid);
+    log_warning(log, "HW-403 pacing nothing: user {} has switched pacing off; `headway on` "
+                     "switches it on", off.uid);
 }
 
 /// Pacing that was switched off stays off.  A file that cannot be read may be one that
@@ -206,19 +211,24 @@ void log_off(const PacingOff& off, spdlog::logger& log) {
 void take_up_off(ControlService& service, const StateFile& file, Reconciler& reconciler,
                  spdlog::logger& log) {
     const auto text = file.read();
-    if (!text) log_warning(log, "HW-404 whether pacing is off: {}", text.error().message);
-    else if (*text) {
+    if (!text) {
+        log_warning(log, "HW-404 cannot read whether pacing was switched off: {}",
+                    text.error().message);
+    } else if (*text) {
         service.stay_off(parse_off(**text));
         log_off(*service.off(), log);
     }
     service.kept().keep_off_with([&](const std::optional<PacingOff>& off) -> Result<void> {
         (void)reconciler.run_for_own_change();  // what is refused is tried again
         if (off) log_off(*off, log);
-        else log_info(log, "pacing is on");
+        else log_info(log, "pacing again: pacing is switched on");
         Result<void> kept;
         if (off) kept = file.write(json_text(off_json(*off)) + "\n");
         else if (!file.remove()) kept = errno_failure("removing " + file.path());
-        if (!kept) log_warning(log, "HW-404 the next run will not know: {}", kept.error().message);
+        if (!kept) {
+            log_warning(log, "HW-404 cannot store that pacing is {}: {}", off ? "off" : "on",
+                        kept.error().message);
+        }
         return kept;
     });
 }
@@ -254,15 +264,15 @@ void reload(ControlService& service, FeedbackLoop& feedback, spdlog::logger& log
     auto config = load_config(file);
     if (!config) {
         for (const FileError& error : config.error()) {
-            log_error(log, "HW-101 {}", error.to_string());
+            log_error(log, "HW-101 found a mistake: {}", error.to_string());
         }
-        log_error(log, "HW-102 {}: not reloaded, the earlier configuration stays in force", file);
+        log_error(log, "HW-102 did not reload {}; the earlier configuration stays in force", file);
     } else if (const auto done = take_over(service, std::move(*config)); !done) {
-        log_error(log, "HW-102 {}: not reloaded, the earlier configuration stays in force: {}",
+        log_error(log, "HW-102 did not reload {}; the earlier configuration stays in force: {}",
                   file, done.error().message);
     } else {
         feedback.configured();
-        log_info(log, "{}: reloaded", file);
+        log_info(log, "reloaded {}", file);
     }
     sd_notify(0, "READY=1");
 }
@@ -298,7 +308,9 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
     if (PhaseService* const phases = service.phases()) {
         phases->tell_apart_with(
             [](const Peer& peer) { return cgroup_of(peer.pid, peer.process); },
-            [&log](const Error& why) { log_debug(log, "not told apart: {}", why.message); });
+            [&log](const Error& why) {
+                log_debug(log, "cannot tell packets apart: {}", why.message);
+            });
     }
     if (done.report.is_adopted) service.adopt(done.report.found, done.report.earlier_program);
     const std::string& path = service.planner().config().daemon.socket;
@@ -359,14 +371,15 @@ Result<void> take_down(NetlinkTrafficControl& link, TrafficControl* fq, const No
     const std::string& interface = planner.config().node.interface;
     const auto removed = remove_ours(link, fq, planner);
     if (!removed) return tl::unexpected(removed.error().within(interface));
-    log_info(log, "{}: {}", interface, *removed ? "qdisc removed" : "there is no qdisc of ours");
+    if (*removed) log_info(log, "removed the qdisc from {}", interface);
+    else log_info(log, "found no qdisc of ours on {}", interface);
     return {};
 }
 
 Result<void> run(NodePlanner& planner, Task task, std::vector<StoredDescriptor> received,
                  spdlog::logger& log) {
     const Config& config = planner.config();
-    log_info(log, "headwayd {} starting with {}", version, config.file);
+    log_info(log, "starting headwayd {} with {}", version, config.file);
     const std::string& interface = config.node.interface;
     const auto lock = lock_interface(interface);
     if (!lock) return tl::unexpected(lock.error());
@@ -388,7 +401,7 @@ Result<void> run(NodePlanner& planner, Task task, std::vector<StoredDescriptor> 
     const auto served = serve(planner, *done, *link, std::move(*monitor), *socket, task,
                               std::move(received), log);
     if (task == Task::pace_and_keep) {
-        log_info(log, "{}: qdisc and rates stay for the next run", interface);
+        log_info(log, "leaving qdisc and rates of {} to the next run", interface);
         return served;
     }
     if (auto down = take_down(*link, done->fq.get(), planner, log); !down) return down;
@@ -404,7 +417,7 @@ Result<void> restore(const NodePlanner& planner, spdlog::logger& log) {
         return tl::unexpected(lock.error());
     }
     if (error == EWOULDBLOCK) {
-        log_info(log, "{}: nothing to restore, a headwayd runs", interface);
+        log_info(log, "leaving {} alone: a headwayd runs", interface);
         return {};
     }
     auto transport = MnlTransport::open();
@@ -427,13 +440,13 @@ ExitStatus run_daemon(Config config, Task task, spdlog::logger& log) {
     }
     auto planner = NodePlanner::make(std::move(config), host_name());
     if (!planner) {
-        log_error(log, "HW-103 {}", planner.error().message);
+        log_error(log, "HW-103 cannot plan for this host: {}", planner.error().message);
         return ExitStatus::bad_config;
     }
     const Result<void> done = task == Task::restore ? restore(*planner, log)
                                                     : run(*planner, task, std::move(received), log);
     if (done) return ExitStatus::ok;
-    log_error(log, "HW-201 {}", done.error().message);
+    log_error(log, "HW-201 cannot pace: {}", done.error().message);
     return ExitStatus::failure;
 }
 

@@ -117,7 +117,7 @@ Result<void> EtcdProcess::read_packets() {
 }
 
 void EtcdProcess::end(const std::string& why) {
-    log_warning(log_, "HW-503 headway-etcd: {}; it is started again", why);
+    log_warning(log_, "HW-503 starting headway-etcd again: {}", why);
     kill_child();
     handler_.gone();
     restart_later();
@@ -131,7 +131,8 @@ void EtcdProcess::restart_later() {
 void EtcdProcess::restart() {
     const auto started = start();
     if (started) return;
-    log_warning(log_, "HW-504 headway-etcd: {}", started.error().message);
+    log_warning(log_, "HW-504 cannot start headway-etcd, trying again: {}",
+                started.error().message);
     if (child_ != 0) end("it cannot be listened to");
     else restart_later();
 }

@@ -60,7 +60,7 @@ void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t>
     all_.timeouts += losses->timeouts;
     if (const auto change = control_.look(*losses, interval)) {
         service_.distrust(change->to);
-        log_info(log_, "feedback: divisor factor {} -> {}: {} time-outs, {} of {} segments sent "
+        log_info(log_, "changed the divisor factor {} -> {}: {} time-outs, {} of {} segments sent "
                  "again in {:.1f} s of traffic",
                  factor_text(change->from), factor_text(change->to), change->losses.timeouts,
                  change->losses.retransmissions, change->losses.segments, seconds(change->over));
@@ -68,14 +68,17 @@ void Feedback::look(std::span<const TcpFlow> flows, std::optional<std::uint64_t>
     if (!control_.is_at_its_bound()) {
         has_told_bound_ = false;
     } else if (!std::exchange(has_told_bound_, true)) {
-        log_warning(log_, "HW-602 paced connections lose packets at the largest divisor factor, {}",
-                  factor_text(control_.factor()));
+        log_warning(log_, "HW-602 losing packets of paced connections at the largest divisor "
+                          "factor, {}; compare the links' rates with those of headway.toml",
+                    factor_text(control_.factor()));
     }
 }
 
 void Feedback::look_failed(const Error& error) {
     if (std::exchange(has_told_failure_, true)) return;
-    log_warning(log_, "HW-601 no feedback, what connections lose is not known: {}", error.message);
+    log_warning(log_,
+                "HW-601 cannot learn what connections lose, so there is no feedback: {}; try "
+                "`modprobe tcp_diag`", error.message);
 }
 
 Json Feedback::status() const {

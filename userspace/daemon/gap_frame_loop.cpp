@@ -39,7 +39,7 @@ bool GapFrameLoop::goes_on_with_gap_frames() {
     if (!root || !is_ours(*root) || (*root)->backend != GAP_BACKEND_GAP) return false;
     if (!is_wanted()) {
         if (!kernel_.apply_one(ChangeBackend{(*root)->handle, GAP_BACKEND_TIMER})) {
-            log_warning(log_, "HW-209 {}: the kernel does not end gap frames", interface_);
+            log_warning(log_, "HW-209 cannot end gap frames on {}", interface_);
         }
         return false;
     }
@@ -79,11 +79,11 @@ void GapFrameLoop::look() {
 void GapFrameLoop::use(std::uint32_t backend, const std::string& why, bool is_expected) {
     service_.status().use_backend(gap_backend_name(backend), why);
     if (backend == GAP_BACKEND_GAP) {
-        log_info(log_, "{}: paced by gap frames: {}", interface_, why);
+        log_info(log_, "pacing {} by gap frames: {}", interface_, why);
     } else if (is_expected) {
-        log_info(log_, "{}: paced by the timer: {}", interface_, why);
+        log_info(log_, "pacing {} by the timer: {}", interface_, why);
     } else {
-        log_warning(log_, "HW-209 {}: paced by the timer: {}", interface_, why);
+        log_warning(log_, "HW-209 pacing {} by the timer: {}", interface_, why);
     }
 }
 

@@ -82,7 +82,8 @@ HandOver::TakenUp HandOver::take_up(ControlService& service,
     is_behind_ = true;
     auto taken = take_up_state(service, found);
     if (!taken) {
-        log_warning(log_, "HW-305 processes that had joined have to join again: {}", taken.error().message);
+        log_warning(log_, "HW-305 cannot take up processes that had joined, which join again: {}",
+                    taken.error().message);
         memory_.reset();
         return {};
     }
@@ -91,7 +92,7 @@ HandOver::TakenUp HandOver::take_up(ControlService& service,
     for (const Client& one : taken->clients) {
         stored_[client_name(*service.seat_of(one.session))] = one.session;
     }
-    log_info(log_, "{} processes that had joined go on", taken->clients.size());
+    log_info(log_, "took up {} processes that had joined", taken->clients.size());
     return std::move(*taken);
 }
 
@@ -169,7 +170,8 @@ void HandOver::update(const ControlService& service, const std::function<Joined(
     is_behind_ = !done;
     const std::string warning = done ? "" : done.error().message;
     if (std::exchange(last_warning_, warning) != warning && !done) {
-        log_warning(log_, "HW-306 after a restart processes would have to join again: {}", warning);
+        log_warning(log_, "HW-306 cannot keep processes joined over a restart, trying again: {}",
+                    warning);
     }
 }
 

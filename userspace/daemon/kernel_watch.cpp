@@ -49,7 +49,8 @@ void KernelWatch::listen_later() {
 
 void KernelWatch::listen_anew() {
     if (const auto opened = monitor_.reopen(); !opened) {
-        log_warning(log_, "HW-205 {}: {}", device_, opened.error().message);
+        log_warning(log_, "HW-205 cannot listen to the kernel about {}, trying again: {}", device_,
+                    opened.error().message);
         return listen_later();
     }
     listen_for_news();
@@ -67,7 +68,7 @@ void KernelWatch::release_adopted() {
     if (reconciler_.status().error) {
         tell(diff);
     } else {
-        log_info(log_, "{}: nothing of the earlier run is in force any more", device_);
+        log_info(log_, "released {}: nothing of the earlier run is in force any more", device_);
     }
     set_timer(due_, reconciler_.due_at());
 }
@@ -75,7 +76,8 @@ void KernelWatch::release_adopted() {
 void KernelWatch::listen() {
     const auto concerned = monitor_.read({device_, link_.ifindex()});
     if (!concerned) {
-        log_warning(log_, "HW-205 {}: {}", device_, concerned.error().message);
+        log_warning(log_, "HW-205 cannot read news of {}, looking at everything anew: {}", device_,
+                    concerned.error().message);
         return listen_later();
     }
     anew_after_ = 0us;
@@ -98,29 +100,31 @@ void KernelWatch::tell(const KernelDiff& diff) {
     if (error) {
         if (std::exchange(last_error_, error->message) != error->message) {
             const std::string found =
-                diff.changes.empty() ? "" : "mending what was found: " + diff_to_text(diff) + ": ";
-            log_error(log_, "HW-206 {}: {}{}; trying again until it succeeds", device_, found,
-                       error->message);
+                diff.changes.empty() ? "" : diff_to_text(diff) + ": ";
+            log_error(log_, "HW-206 cannot set up {}: {}{}; trying again until it succeeds",
+                      device_, found, error->message);
         }
         return;
     }
     if (!diff.changes.empty()) {
-        log_warning(log_, "HW-207 {}: {}; set up again ({} changes)", device_, diff_to_text(diff),
-                  diff.changes.size());
+        log_warning(log_, "HW-207 set up {} again: {} ({} changes); `tc monitor` shows who changes "
+                          "it", device_, diff_to_text(diff), diff.changes.size());
     }
     if (!std::exchange(last_error_, "").empty()) {
-        log_info(log_, "{}: the kernel holds what is wanted again", device_);
+        log_info(log_, "set up {}: the kernel holds what is wanted again", device_);
     }
 }
 
 void KernelWatch::tell_link(BytesPerSecond before) {
     const BytesPerSecond now = service_.link_rate();
     if (now == before) return;
-    log_info(log_, "{}: the link's rate is {} now", device_, rate_to_text(now.bits()));
+    log_info(log_, "noticed on {}: the link's rate is {} now", device_, rate_to_text(now.bits()));
     const BitsPerSecond planned = service_.planner().own_cluster().host_rate;
     if (planned > now.bits()) {
-        log_warning(log_, "HW-208 {}: plans are for a host_rate of {}, which the link does not have", device_,
-                  rate_to_text(planned));
+        log_warning(log_,
+                    "HW-208 planning for a host_rate of {}, which the link of {} does not have; "
+                    "look at cable and port, or correct host_rate",
+                    rate_to_text(planned), device_);
     }
 }
 

@@ -138,8 +138,8 @@ Result<void> Coordinator::take(const StoreChanges& changes) {
 }
 
 Result<void> Coordinator::take(const StoreCondition& condition) {
-    if (condition.is_watched) log_info(log_, "etcd: watching {}", condition.text);
-    else log_warning(log_, "HW-501 etcd: {}", condition.text);
+    if (condition.is_watched) log_info(log_, "watching etcd at {}", condition.text);
+    else log_warning(log_, "HW-501 cannot watch etcd: {}", condition.text);
     condition_ = condition;
     return {};
 }
@@ -205,7 +205,7 @@ BytesPerSecond Coordinator::in_kernel(BytesPerSecond cap) const {
 
 bool Coordinator::change(const Change& change) {
     const auto made = kernel_.apply_one(change);
-    if (!made) log_warning(log_, "HW-502 the trunk's share: {}", made.error().message);
+    if (!made) log_warning(log_, "HW-502 cannot set the trunk's share: {}", made.error().message);
     return made.has_value();
 }
 
@@ -237,7 +237,7 @@ void Coordinator::carry_out() {
 void Coordinator::tell_cap() {
     if (member_.cap() == told_cap_ || !member_.cap()) return;
     told_cap_ = member_.cap();
-    log_info(log_, "this node may use {} of the trunk's {}", rate_to_text(told_cap_->bits()),
+    log_info(log_, "using up to {} of the trunk's {}", rate_to_text(told_cap_->bits()),
               rate_to_text(node_.trunk.capacity.bits()));
 }
 
@@ -265,8 +265,9 @@ void Coordinator::tell_differing() {
     if (differing == told_differing_) return;
     told_differing_ = differing;
     tell_differing_from_ = now + std::chrono::minutes(1);
-    if (differing.empty()) log_info(log_, "all hosts have the same settings for the trunk again");
-    else log_warning(log_, "HW-506 {}", differing_text(differing));
+    if (differing.empty())
+        log_info(log_, "found on all hosts the same settings for the trunk again");
+    else log_warning(log_, "HW-506 compare settings: {}", differing_text(differing));
 }
 
 std::string Coordinator::differing_text(const std::vector<HostNumber>& differing) const {
