@@ -57,7 +57,8 @@ void print_path(const Look& look, const HostPath& path) {
 void print_text(const Look& before, const Look& after, const std::vector<Finding>& findings,
                 std::uint32_t seconds) {
     for (const HostPath& path : after.paths) print_path(after, path);
-    for (const HostFailure& failed : after.failures) fmt::print("to {}: {}\n", failed.host, failed.why);
+    for (const HostFailure& failed : after.failures)
+        fmt::print("cannot find the way to {}: {}\n", failed.host, failed.why);
     for (const auto& [name, device] : after.devices) print_device(name, device);
     fmt::print("TCP: {}; buffers up to {} bytes to send, {} to receive\n",
                after.setting("tcp_congestion_control"), after.setting("tcp_wmem"), after.setting("tcp_rmem"));
