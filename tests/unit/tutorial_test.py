@@ -135,6 +135,7 @@ class Tutorial(unittest.TestCase):
     def test_readme_is_short_and_names_what_is_there(self):
         text = (ROOT / "README.md").read_text()
         self.assertLessEqual(len(text.splitlines()), 120)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
         named = re.findall(r"(?:Documentation|libheadway|tc-plugin)/[\w./-]*\.\w+", text)
         self.assertGreaterEqual(len(named), 15)
         for name in named:
