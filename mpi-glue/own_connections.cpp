@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "kernel/tcp_counters.hpp"
+#include "look/tcp_counters.hpp"
 #include "unique_fd.hpp"
 
 namespace headway::glue {

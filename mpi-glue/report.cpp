@@ -7,7 +7,7 @@
 
 #include "helper.hpp"
 #include "job_texts.hpp"
-#include "kernel/tcp_counters.hpp"
+#include "look/tcp_counters.hpp"
 #include "message_size.hpp"
 #include "notice.hpp"
 #include "pending_requests.hpp"

@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "model/congestion.hpp"
+#include "models/congestion.hpp"
 
 namespace headway {
 namespace {

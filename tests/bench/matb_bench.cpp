@@ -3,7 +3,7 @@
 // hosts; forty hosts per switch, twenty-five switches per trunk.
 #include <benchmark/benchmark.h>
 
-#include "model/matb.hpp"
+#include "models/matb.hpp"
 
 namespace headway {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "model/plogpt_simulator.hpp"
+#include "models/plogpt_simulator.hpp"
 
 namespace headway::bench {
 

@@ -12,7 +12,7 @@
 #include "kernel/kernel_monitor.hpp"
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_traffic_control.hpp"
-#include "kernel/tcp_sockets.hpp"
+#include "look/tcp_sockets.hpp"
 
 namespace headway::fuzz {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/json.hpp"
 #include "base/limits.hpp"
-#include "control/protocol.hpp"
 #include "fuzz_text.hh"
+#include "protocol/protocol.hpp"
 #include "trunk/shares.hpp"
 
 namespace headway::fuzz {

@@ -8,7 +8,7 @@ set(HEADWAY_FUZZ_TARGETS agent byteclock fitted_file goal_schedule handed_state 
     topology_toml)
 set(HEADWAY_FORMATS base/file_error base/host_name base/hostlist base/ip_prefix base/json base/text_lines base/units
     config/network_file config/toml_reader config/topology_toml config/topology_toml_tables
-    model/plogpt_program plan/network_items plan/network_tree plan/topology study/traffic_matrix
+    models/plogpt_program network/network_items network/network_tree network/topology study/traffic_matrix
     study/cable_graph study/collective_messages study/file_mistakes study/goal_order study/goal_schedule study/link_routes
     study/matrix_csv study/matrix_json study/network_alltoall study/open_mpi_monitoring study/open_mpi_rules
     study/program_builder study/recording_json study/simgrid_cluster study/simgrid_platform study/simgrid_platform_writer

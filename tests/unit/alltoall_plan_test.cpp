@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/matb.hpp"
+#include "models/matb.hpp"
 #include "study/plan_needs.hpp"
 #include "topologies.hpp"
 

@@ -18,7 +18,6 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include "control/control_client.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/control_socket.hpp"
 #include "fake_clock.hpp"
@@ -26,6 +25,7 @@
 #include "fake_phase_maps.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "loop_until.hpp"
+#include "protocol/control_client.hpp"
 #include "raw_client.hpp"
 #include "topologies.hpp"
 

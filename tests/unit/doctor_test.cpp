@@ -9,8 +9,8 @@
 
 #include "doctor/judge.hpp"
 #include "fake_kernel_writer.hpp"
-#include "kernel/netlink_route.hpp"
 #include "kernel/tested_kernels.hpp"
+#include "look/netlink_route.hpp"
 
 namespace headway::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "feedback/divisor_control.hpp"
+#include "daemon/divisor_control.hpp"
 
 namespace headway::test {
 namespace {

@@ -8,20 +8,35 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# A small tree of the same kind: headwayd, its planner, and a model that the planner may ask.
+# A small tree of the same kind: headwayd, its planner, and models that only the command line asks.
 GOOD = {
     "daemon/main.cpp": ["jobs/table.hpp"],
     "jobs/table.hpp": ["plan/planner.hpp"],
     "plan/planner.hpp": ["base/rate.hpp"],
-    "plan/planner_algorithms.cpp": ["plan/planner.hpp", "model/matb.hpp"],
-    "model/matb.hpp": ["base/rate.hpp"],
-    "model/matb.cpp": ["model/matb.hpp"],
-    "study/fit.hpp": ["model/matb.hpp"],
+    "plan/planner_algorithms.cpp": ["plan/planner.hpp"],
+    "models/matb.hpp": ["base/rate.hpp"],
+    "models/matb.cpp": ["models/matb.hpp"],
+    "study/fit.hpp": ["models/matb.hpp"],
     "cli/main.cpp": ["study/fit.hpp", "jobs/table.hpp"],
+    "trunk/record.hpp": ["base/rate.hpp"],
+    "trunk/etcd/main.cpp": ["trunk/record.hpp"],
     "base/rate.hpp": [],
 }
-PAGE = ("``base/`` ``cli/`` ``daemon/`` ``jobs/`` ``model/`` ``plan/`` ``study/``\n"
-        "``userspace/plan/planner.hpp`` ``plan_all()`` and ``plan/planner.hpp``\n")
+BORDER = "=============== ======= ==========\n"
+ROWS = """``base/``       rates   nothing
+``plan/``       rates   base
+``jobs/``       a       plan
+                table
+``daemon/``     jobs    jobs
+``models/``     papers  base
+``study/``      fits    models
+``trunk/``      hosts   base
+``trunk/etcd/`` etcd    trunk
+``cli/``        verbs   jobs,
+                        study
+"""
+TABLE = BORDER + "folder          what    depends on\n" + BORDER + ROWS + BORDER
+PAGE = TABLE + "``userspace/plan/planner.hpp`` ``plan_all()`` and ``plan/planner.hpp``\n"
 
 
 def layout(tree, *options):
@@ -66,26 +81,35 @@ class Layout(unittest.TestCase):
         self.refused("folders in a circle", base__rate_hpp=["jobs/table.hpp"])
 
     def test_a_circle_that_headwayd_does_not_reach(self):
-        self.refused("folders in a circle", model__matb_cpp=["model/matb.hpp", "study/fit.hpp"])
+        self.refused("folders in a circle", models__matb_cpp=["models/matb.hpp", "study/fit.hpp"])
 
-    def test_a_study_in_headwayd(self):
-        self.refused("headwayd is made of study/fit.hpp, through jobs/table.hpp",
-                     jobs__table_hpp=["study/fit.hpp"])
+    def test_a_model_in_headwayd(self):
+        self.refused("headwayd is made of models/matb.hpp, through plan/planner_algorithms.cpp",
+                     plan__planner_algorithms_cpp=["plan/planner.hpp", "models/matb.hpp"])
 
-    def test_a_model_past_the_planner(self):
-        self.refused("headwayd is made of model/matb.hpp, through jobs/table.hpp",
-                     jobs__table_hpp=["model/matb.hpp", "plan/planner.hpp"])
-
-    def test_a_model_by_a_source_of_a_header(self):
+    def test_a_study_by_a_source_of_a_header(self):
         self.refused("headwayd is made of study/fit.hpp, through jobs/table.cpp",
                      jobs__table_cpp=["study/fit.hpp", "jobs/table.hpp"])
+
+    def test_a_program_below_another_folder(self):
+        self.refused("trunk/record.hpp includes trunk/etcd/watch.hpp, which belongs to a program",
+                     trunk__record_hpp=["trunk/etcd/watch.hpp"], trunk__etcd__watch_hpp=[])
 
     def test_the_daemon_in_the_command_line(self):
         self.refused("cli/main.cpp includes daemon/loop.hpp, which belongs to a program",
                      cli__main_cpp=["daemon/loop.hpp"], daemon__loop_hpp=[])
 
     def test_a_folder_that_the_page_does_not_name(self):
-        self.refused("does not name the folder new/", new__one_hpp=[])
+        self.refused("has no row of the folder new/", new__one_hpp=[])
+
+    def test_a_row_of_a_folder_that_is_not_there(self):
+        self.refused("has a row of old/, which is not there",
+                     page=TABLE + "\n" + BORDER + "``old/``        gone    base\n" + BORDER)
+
+    def test_a_row_that_the_includes_contradict(self):
+        self.refused("says that jobs/ depends on plan; it includes base, plan",
+                     jobs__table_hpp=["plan/planner.hpp", "base/rate.hpp"])
+        self.refused("says that study/ depends on models; it includes nothing", study__fit_hpp=[])
 
     def test_a_file_that_is_not_there(self):
         self.refused("names userspace/plan/other.cpp, which is not there",
@@ -97,10 +121,11 @@ class Layout(unittest.TestCase):
         self.refused("names Planner::plan_all() of plan/planner.hpp, which is not there",
                      page=PAGE + "``plan/planner.hpp`` ``plan_all()``; ``Planner::plan_all()``")
 
-    def test_lines(self):
-        answer = self.answer("--lines")
-        self.assertRegex(answer.stdout, r"(?m)^ +7 +5  plan/\n")
-        self.assertRegex(answer.stdout, r"(?m)^ +15 +10  without model/$", answer.stdout)
+    def test_reach(self):
+        answer = self.answer("--reach", "headwayd")
+        self.assertRegex(answer.stdout, r"(?m)^ +6 +4  plan/\n")
+        self.assertRegex(answer.stdout, r"(?m)^ +14 +9  altogether$", answer.stdout)
+        self.assertRegex(self.answer("--reach", "headway-etcd").stdout, r"(?m)^ +8 +5  altogether$")
 
 
 if __name__ == "__main__":

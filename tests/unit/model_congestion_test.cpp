@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/congestion.hpp"
+#include "models/congestion.hpp"
 #include "naive_congestion.hpp"
 
 namespace headway::test {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/contention.hpp"
-#include "model/contention_fit.hpp"
+#include "models/contention.hpp"
+#include "models/contention_fit.hpp"
 
 namespace headway::test {
 namespace {

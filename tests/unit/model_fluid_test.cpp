@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "model/fluid.hpp"
+#include "plan/fluid.hpp"
 
 namespace headway::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "model/many_to_one_fit.hpp"
+#include "models/many_to_one_fit.hpp"
 
 namespace headway::test {
 namespace {

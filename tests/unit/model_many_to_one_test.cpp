@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/many_to_one.hpp"
+#include "models/many_to_one.hpp"
 
 namespace headway::test {
 namespace {

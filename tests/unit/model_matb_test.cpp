@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/matb.hpp"
-#include "model/npb_pattern.hpp"
-#include "model/pacing.hpp"
+#include "models/matb.hpp"
+#include "models/npb_pattern.hpp"
+#include "models/pacing.hpp"
 
 namespace headway::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "model/monotone_curve.hpp"
+#include "plan/monotone_curve.hpp"
 
 namespace headway::test {
 namespace {

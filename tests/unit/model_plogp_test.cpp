@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/plogp.hpp"
-#include "model/plogpt_measure.hpp"
+#include "models/plogp.hpp"
+#include "models/plogpt_measure.hpp"
 
 namespace headway::test {
 namespace {

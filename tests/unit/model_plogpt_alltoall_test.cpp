@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "model/plogpt_closed.hpp"
+#include "models/plogpt_closed.hpp"
 #include "plogpt_systems.hpp"
 
 namespace headway::test {

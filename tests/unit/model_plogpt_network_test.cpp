@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/pair_map.hpp"
-#include "model/plogpt_network.hpp"
-#include "model/plogpt_rates.hpp"
+#include "models/pair_map.hpp"
+#include "models/plogpt_network.hpp"
+#include "models/plogpt_rates.hpp"
 
 namespace headway::test {
 namespace {

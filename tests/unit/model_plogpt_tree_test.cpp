@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/plogpt_gap.hpp"
-#include "model/plogpt_rates.hpp"
+#include "models/plogpt_gap.hpp"
+#include "models/plogpt_rates.hpp"
 #include "plogpt_systems.hpp"
 
 namespace headway::test {

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "model/congestion.hpp"
+#include "models/congestion.hpp"
 
 namespace headway::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 #include <gtest/gtest.h>
 

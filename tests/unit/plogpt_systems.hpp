@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "model/plogpt_simulator.hpp"
+#include "models/plogpt_simulator.hpp"
 
 namespace headway::test {
 

@@ -14,7 +14,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "kernel/netlink_exchange.hpp"
-#include "kernel/tcp_sockets.hpp"
+#include "look/tcp_sockets.hpp"
 
 namespace headway::test {
 namespace {

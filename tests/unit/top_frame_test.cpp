@@ -11,8 +11,8 @@
 #include <array>
 
 #include "cli/top_frame.hpp"
-#include "kernel/gap_counters.hpp"
 #include "kernel/netlink_traffic_control.hpp"
+#include "look/gap_counters.hpp"
 
 namespace headway::test {
 namespace {

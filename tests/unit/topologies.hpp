@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "plan/topology.hpp"
+#include "network/topology.hpp"
 
 namespace headway::test {
 

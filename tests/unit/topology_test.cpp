@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "plan/topology.hpp"
+#include "network/topology.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -2,7 +2,7 @@
 #include "config/network_file.hpp"
 
 #include "formats_golden.hpp"
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 namespace {

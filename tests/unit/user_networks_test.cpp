@@ -11,7 +11,7 @@
 
 #include "config/network_line.hpp"
 #include "config/user_networks.hpp"
-#include "kernel/device_speed.hpp"
+#include "look/device_speed.hpp"
 
 namespace headway::test {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/limits.hpp"
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
-#include "control/control_client.hpp"
 #include "job_start.hpp"
+#include "protocol/control_client.hpp"
 #include "study/rank_placement.hpp"
 #include "trunk/shares.hpp"
 

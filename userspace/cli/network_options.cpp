@@ -13,7 +13,7 @@
 #include "cli/command.hpp"
 #include "config/config.hpp"
 #include "config/network_line.hpp"
-#include "kernel/device_speed.hpp"
+#include "look/device_speed.hpp"
 #include "study/fitted_file.hpp"
 #include "study/matrix_csv.hpp"
 #include "study/matrix_json.hpp"

@@ -20,9 +20,9 @@
 #include "base/limits.hpp"
 #include "config/network_line.hpp"
 #include "config/user_networks.hpp"
-#include "control/protocol.hpp"
 #include "jobs/job_planner.hpp"
-#include "kernel/device_speed.hpp"
+#include "look/device_speed.hpp"
+#include "protocol/protocol.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/protocol.hpp"
+#include "protocol/protocol.hpp"
 #include "study/predict_models.hpp"
 #include "study/svg_chart.hpp"
 

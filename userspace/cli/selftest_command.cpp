@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
-#include "doctor/device_facts.hpp"
 #include "kernel/gap_frame_test.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
+#include "look/device_facts.hpp"
 
 namespace headway {
 namespace {

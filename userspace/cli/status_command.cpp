@@ -7,7 +7,7 @@
 
 #include "base/json.hpp"
 #include "config/config.hpp"
-#include "control/control_client.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/json.hpp"
-#include "control/control_client.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {

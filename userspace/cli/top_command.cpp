@@ -8,7 +8,7 @@
 
 #include "base/json.hpp"
 #include "cli/terminal.hpp"
-#include "kernel/gap_counters.hpp"
+#include "look/gap_counters.hpp"
 
 namespace headway {
 namespace {

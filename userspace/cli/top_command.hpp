@@ -6,7 +6,7 @@
 
 #include "cli/control_options.hpp"
 #include "cli/top_frame.hpp"
-#include "control/control_client.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 

@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "control/protocol.hpp"
+#include "protocol/protocol.hpp"
 #include "kernel/traffic_control.hpp"
-#include "kernel/tcp_counters.hpp"
+#include "look/tcp_counters.hpp"
 
 namespace headway {
 

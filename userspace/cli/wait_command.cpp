@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "control/control_client.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {

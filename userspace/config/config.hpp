@@ -15,8 +15,8 @@
 #include "base/file_error.hpp"
 #include "config/config_tables.hpp"
 #include "config/topology_toml.hpp"
+#include "network/topology.hpp"
 #include "plan/planner.hpp"
-#include "plan/topology.hpp"
 #include "trunk/shares.hpp"
 
 namespace headway {

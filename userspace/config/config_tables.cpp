@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "config/toml_reader.hpp"
+#include "plan/alltoall_plan.hpp"
 #include "trunk/shares.hpp"
 
 namespace headway {

@@ -3,12 +3,22 @@
 // kept in the reader, with their lines.  What tables have in common is read by one function.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 
-#include "feedback/divisor_control.hpp"
 #include "trunk/coordination_config.hpp"
 
 namespace headway {
+
+/// What the factor of divisors may be, by which plans learn from losses: "[feedback]" of headway.toml.
+struct FeedbackBounds {
+    std::uint32_t divisor_factor_max_thousandths = 1'500;  ///< divisor_one .. divisor_factor_max
+    double retransmitted_max = 0.01;  ///< of the segments, above 0 and up to 1
+    std::chrono::seconds quiet{60};
+
+    friend bool operator==(const FeedbackBounds&, const FeedbackBounds&) = default;
+};
 
 class TomlReader;  // its header has all of toml++
 

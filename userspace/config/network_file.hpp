@@ -8,7 +8,7 @@
 
 #include "base/file_error.hpp"
 #include "config/topology_toml.hpp"
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

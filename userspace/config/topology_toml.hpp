@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/file_error.hpp"
-#include "plan/network_items.hpp"
+#include "network/network_items.hpp"
 
 namespace headway {
 

@@ -16,7 +16,6 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "control/protocol.hpp"
 #include "daemon/handed_state.hpp"
 #include "daemon/kept_state.hpp"
 #include "daemon/node_status.hpp"
@@ -28,6 +27,7 @@
 #include "jobs/sharing.hpp"
 #include "kernel/pacing.hpp"
 #include "kernel/reconciler.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

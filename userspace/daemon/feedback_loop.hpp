@@ -7,10 +7,10 @@
 #include <spdlog/fwd.h>
 
 #include "daemon/control_service.hpp"
+#include "daemon/divisor_control.hpp"
 #include "daemon/event_loop.hpp"
-#include "feedback/divisor_control.hpp"
 #include "kernel/netlink_exchange.hpp"
-#include "kernel/tcp_counters.hpp"
+#include "look/tcp_counters.hpp"
 
 namespace headway {
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "control/protocol.hpp"
 #include "kernel/reconciler.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

@@ -14,15 +14,15 @@
 #include <sstream>
 
 #include "base/host_address.hpp"
-#include "control/control_client.hpp"
-#include "doctor/device_facts.hpp"
-#include "kernel/device_speed.hpp"
 #include "kernel/kernel_diff.hpp"
 #include "kernel/netlink_attributes.hpp"
 #include "kernel/netlink_exchange.hpp"
-#include "kernel/netlink_route.hpp"
 #include "kernel/netlink_traffic_control.hpp"
-#include "kernel/tcp_counters.hpp"
+#include "look/device_facts.hpp"
+#include "look/device_speed.hpp"
+#include "look/netlink_route.hpp"
+#include "look/tcp_counters.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {

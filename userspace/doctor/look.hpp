@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "kernel/tcp_sockets.hpp"
+#include "look/tcp_sockets.hpp"
 
 namespace headway {
 

@@ -12,10 +12,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "control/protocol.hpp"
 #include "kernel/kernel_layout.hpp"
-#include "kernel/tcp_counters.hpp"
 #include "kernel/traffic_control.hpp"
+#include "look/tcp_counters.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

@@ -20,10 +20,10 @@
 #include "base/host_name.hpp"
 #include "base/version.hpp"
 #include "config/config.hpp"
-#include "control/control_client.hpp"
 #include "exporter/exporter_metrics.hpp"
 #include "jobs/node_planner.hpp"
-#include "kernel/gap_counters.hpp"
+#include "look/gap_counters.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {

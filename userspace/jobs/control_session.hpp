@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "control/protocol.hpp"
 #include "jobs/job_table.hpp"
 #include "jobs/node_planner.hpp"
 #include "phase/phase_maps.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "control/protocol.hpp"
 #include "jobs/node_planner.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

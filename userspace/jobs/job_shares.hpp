@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "kernel/kernel_layout.hpp"
-#include "plan/link_part.hpp"
-#include "plan/topology.hpp"
+#include "network/link_part.hpp"
+#include "network/topology.hpp"
 #include "trunk/shares.hpp"
 
 namespace headway {

@@ -32,9 +32,9 @@
 #include "base/accounts.hpp"
 #include "base/limits.hpp"
 #include "base/quota.hpp"
-#include "control/protocol.hpp"
 #include "jobs/job_shares.hpp"
 #include "kernel/pacing.hpp"
+#include "protocol/protocol.hpp"
 #include "trunk/shared_trunk.hpp"
 
 namespace headway {

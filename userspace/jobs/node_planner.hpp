@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "control/protocol.hpp"
 #include "kernel/kernel_layout.hpp"
 #include "plan/planner.hpp"
+#include "protocol/protocol.hpp"
 #include "trunk/shared_trunk.hpp"
 
 namespace headway {

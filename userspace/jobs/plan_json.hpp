@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "control/protocol.hpp"
 #include "jobs/node_planner.hpp"
 #include "kernel/kernel_layout.hpp"
 #include "plan/planner.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

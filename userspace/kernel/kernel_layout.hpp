@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "kernel/traffic_control.hpp"
-#include "plan/topology.hpp"
+#include "network/topology.hpp"
 
 namespace headway {
 

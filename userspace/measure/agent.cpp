@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "base/json_number.hpp"
 #include "base/version.hpp"
-#include "kernel/netlink_route.hpp"
+#include "look/netlink_route.hpp"
 
 namespace headway {
 namespace {

@@ -49,7 +49,7 @@ struct Bulk {
     std::chrono::nanoseconds duration{};  ///< of the flows
 };
 
-/// The result of a flow.  Bytes are those of the wire; see model/wire.hpp.
+/// The result of a flow.  Bytes are those of the wire; see base/wire.hpp.
 struct FlowOutcome {
     std::uint64_t sent_frames = 0;
     std::uint64_t sent_wire_bytes = 0;

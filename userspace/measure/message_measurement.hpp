@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What messages over TCP cost, alone and in collectives: the parameters of PlogP (Nomura et
 // al. (1), Kielmann et al.), of Lastovetsky's point-to-point model and many-to-one, and of
-// Steffenel's contention signature.  The models themselves are in model/.
+// Steffenel's contention signature.  The models themselves are in models/.
 //
 // Vocabulary
 //   RTT(m)    round trip of a message of m bytes that one byte answers
@@ -23,10 +23,10 @@
 #include "measure/confidence.hpp"
 #include "measure/link_shares.hpp"
 #include "measure/network_measurement.hpp"
-#include "model/contention_fit.hpp"
+#include "models/contention_fit.hpp"
 #include "study/fitted_parameters.hpp"
-#include "model/many_to_one_fit.hpp"
-#include "model/plogpt_measure.hpp"
+#include "models/many_to_one_fit.hpp"
+#include "models/plogpt_measure.hpp"
 
 namespace headway {
 

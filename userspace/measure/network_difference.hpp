@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "measure/network_measurement.hpp"
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

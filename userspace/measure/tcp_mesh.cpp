@@ -15,7 +15,7 @@
 #include <cstring>
 #include <thread>
 
-#include "kernel/tcp_counters.hpp"
+#include "look/tcp_counters.hpp"
 
 namespace headway {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heights of PlogPT's tree in a tree of hosts that was found.
 //
-// Source: Nomura et al. (model/plogpt_measure.hpp), sections II-C and III-C: in a perfect binary
+// Source: Nomura et al. (models/plogpt_measure.hpp), sections II-C and III-C: in a perfect binary
 // tree the edges of height h are full while all pairs of leaves i -> i + 2^(h-1), i < 2^(h-1),
 // send at once; b(h) is the sum of what these pairs get, d(h) the time that a frame waits in a
 // full buffer before such an edge.

@@ -48,7 +48,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "plan/topology.hpp"
+#include "network/topology.hpp"
 
 namespace headway {
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "model/fluid.hpp"
-#include "plan/topology.hpp"
+#include "network/topology.hpp"
+#include "plan/fluid.hpp"
 
 namespace headway {
 

@@ -48,7 +48,7 @@
 #include <vector>
 
 #include "base/file_error.hpp"
-#include "model/monotone_curve.hpp"
+#include "plan/monotone_curve.hpp"
 #include "plan/prediction.hpp"
 
 namespace headway {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "study/file_mistakes.hpp"
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

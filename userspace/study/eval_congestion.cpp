@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "model/congestion.hpp"
+#include "models/congestion.hpp"
 
 namespace headway {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headway eval`: the congestion factors of model/congestion.hpp.
+// `headway eval`: the congestion factors of models/congestion.hpp.
 #pragma once
 
 #include <span>

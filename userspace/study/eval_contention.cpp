@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/eval_contention.hpp"
 
-#include "model/contention.hpp"
-#include "model/contention_fit.hpp"
+#include "models/contention.hpp"
+#include "models/contention_fit.hpp"
 
 namespace headway {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headway eval`: the contention signatures of model/contention.hpp.
+// `headway eval`: the contention signatures of models/contention.hpp.
 #pragma once
 
 #include <span>

@@ -10,7 +10,7 @@
 //   1. study/eval_<model>.hpp declares
 //          [[nodiscard]] std::span<const EvalOperation> eval_<model>_operations();
 //      study/eval_<model>.cpp holds the functions and the table, and no
-//      arithmetic: that is in model/.
+//      arithmetic: that is in models/.
 //   2. It is named once more in the list in eval_lines.cpp (eval_operations()).
 //   3. Golden lines go to tests/unit/eval_<model>_test.cpp.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/eval_manytoone.hpp"
 
-#include "model/many_to_one.hpp"
+#include "models/many_to_one.hpp"
 
 namespace headway {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headway eval`: the heterogeneous hosts of model/many_to_one.hpp.
+// `headway eval`: the heterogeneous hosts of models/many_to_one.hpp.
 #pragma once
 
 #include <span>

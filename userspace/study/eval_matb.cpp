@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/json.hpp"
-#include "model/matb.hpp"
-#include "model/npb_pattern.hpp"
-#include "model/pacing.hpp"
+#include "models/matb.hpp"
+#include "models/npb_pattern.hpp"
+#include "models/pacing.hpp"
 
 namespace headway {
 namespace {

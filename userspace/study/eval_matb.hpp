@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headway eval`: the rates of model/matb.hpp, npb_pattern.hpp and pacing.hpp.
+// `headway eval`: the rates of models/matb.hpp, npb_pattern.hpp and pacing.hpp.
 #pragma once
 
 #include <span>

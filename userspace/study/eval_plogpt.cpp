@@ -4,14 +4,14 @@
 #include <array>
 #include <bit>
 
-#include "model/plogp.hpp"
-#include "model/plogpt_closed.hpp"
-#include "model/plogpt_gap.hpp"
-#include "model/plogpt_program.hpp"
-#include "model/plogpt_rates.hpp"
-#include "model/plogpt_rto.hpp"
-#include "model/plogpt_simulator.hpp"
-#include "model/plogpt_tree.hpp"
+#include "models/plogp.hpp"
+#include "models/plogpt_closed.hpp"
+#include "models/plogpt_gap.hpp"
+#include "models/plogpt_program.hpp"
+#include "models/plogpt_rates.hpp"
+#include "models/plogpt_rto.hpp"
+#include "models/plogpt_simulator.hpp"
+#include "models/plogpt_tree.hpp"
 
 namespace headway {
 namespace {

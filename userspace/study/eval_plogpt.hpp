@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of model "plogpt": model/plogp.hpp and model/plogpt_*.hpp.
+// The operations of model "plogpt": models/plogp.hpp and models/plogpt_*.hpp.
 // Units: seconds, bytes, bytes/s.  Lists by height begin with height 1.
 //
 //   ps                 b, d, h, h2, eps_s (b is not clamped)
@@ -15,7 +15,7 @@
 //                      -> makespan, rto_count
 //
 // A program is a list of ["irecv", source, m], ["isend", destination, m] and
-// ["wait", index of an operation].  rto is a policy of model/plogpt_rto.hpp; in
+// ["wait", index of an operation].  rto is a policy of models/plogpt_rto.hpp; in
 // simulate also an object of policy, eps_t and t_rto.
 #pragma once
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/contention_fit.hpp"
-#include "model/many_to_one_fit.hpp"
-#include "model/plogpt_measure.hpp"
+#include "models/contention_fit.hpp"
+#include "models/many_to_one_fit.hpp"
+#include "models/plogpt_measure.hpp"
 
 namespace headway {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "model/contention.hpp"
-#include "model/many_to_one.hpp"
-#include "model/plogp.hpp"
-#include "model/plogpt_tree.hpp"
+#include "models/contention.hpp"
+#include "models/many_to_one.hpp"
+#include "models/plogp.hpp"
+#include "models/plogpt_tree.hpp"
 
 namespace headway {
 

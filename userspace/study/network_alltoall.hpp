@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

@@ -18,8 +18,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/plogpt_tree.hpp"
-#include "plan/topology.hpp"
+#include "models/plogpt_tree.hpp"
+#include "network/topology.hpp"
 
 namespace headway {
 

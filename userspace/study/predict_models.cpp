@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "base/wire.hpp"
-#include "model/congestion.hpp"
-#include "model/plogp.hpp"
-#include "model/plogpt_closed.hpp"
-#include "model/plogpt_simulator.hpp"
+#include "models/congestion.hpp"
+#include "models/plogp.hpp"
+#include "models/plogpt_closed.hpp"
+#include "models/plogpt_simulator.hpp"
 #include "plan/planner_measured.hpp"
 #include "study/alltoall_algorithms.hpp"
 #include "study/plogpt_of_topology.hpp"

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "model/plogpt_program.hpp"
+#include "models/plogpt_program.hpp"
 #include "plan/planner.hpp"
 #include "study/exchange_operation.hpp"
 #include "study/fitted_parameters.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "study/file_mistakes.hpp"
-#include "model/plogpt_program.hpp"
+#include "models/plogpt_program.hpp"
 
 namespace headway {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file_error.hpp"
-#include "model/plogpt_program.hpp"
+#include "models/plogpt_program.hpp"
 
 namespace headway {
 

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "base/file_error.hpp"
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 #include "study/written_topology.hpp"
 
 namespace headway {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 #include "study/file_mistakes.hpp"
 #include "study/slurm_topology.hpp"
 

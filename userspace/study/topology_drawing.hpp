@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

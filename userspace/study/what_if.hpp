@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/topology.hpp"
+#include "network/topology.hpp"
 
 namespace headway {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/network_tree.hpp"
+#include "network/network_tree.hpp"
 
 namespace headway {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "kernel/traffic_control.hpp"
+#include "network/topology.hpp"
 #include "plan/planner.hpp"
-#include "plan/topology.hpp"
 #include "trunk/shares.hpp"
 
 namespace headway {

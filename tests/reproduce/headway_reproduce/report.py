@@ -11,7 +11,7 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 
 # The papers reproduced
 
-What the texts of the five papers print, beside what the models of `userspace/model` say.  A
+What the texts of the five papers print, beside what the models of `userspace/models` say.  A
 difference is in per cent of the paper's value; *none* is one below 1e-9 of it.  Each table is
 followed by questions that can be fed to `headway eval` as they are.  Numbers that the paper measured
 are listed where they belong: a model cannot have them; [their experiments, measured](reproduction-live.md)
