@@ -143,7 +143,7 @@ bench-daemon: packages ## how fast the daemon is: jobs, messages, reconciling, s
 	@tests/bench/daemon
 
 .PHONY: reproduce
-reproduce: packages programs ## regenerate Documentation/reproduction.md, the papers' numbers
+reproduce: packages tests ## regenerate Documentation/reproduction.md, the papers' numbers
 	@tests/reproduce/reproduce
 
 .PHONY: reproduce-live

@@ -2,8 +2,8 @@
 // What `headway fit --json` and `headway measure` write, read back: parameters or a reason,
 // and never both.
 #include "fuzz_text.hh"
+#include "models/fitted_file.hpp"
 #include "plan/planner_measured.hpp"
-#include "study/fitted_file.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GOAL schedules: a result is a program that PlogPT takes.
+#include "formats/goal_schedule.hpp"
 #include "fuzz_text.hh"
-#include "study/goal_schedule.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrices as CSV: what is written from one reads back as the same.
+#include "formats/matrix_csv.hpp"
 #include "fuzz_text.hh"
-#include "study/matrix_csv.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Open MPI's monitoring files.
+#include "formats/open_mpi_monitoring.hpp"
 #include "fuzz_text.hh"
-#include "study/open_mpi_monitoring.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings: every phase's matrix is one of the ranks that have hosts.
+#include "formats/recording_json.hpp"
 #include "fuzz_text.hh"
-#include "study/recording_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

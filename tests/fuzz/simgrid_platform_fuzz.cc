@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimGrid platforms: what is written from one reads back as the same.
+#include "formats/simgrid_platform.hpp"
 #include "fuzz_text.hh"
-#include "study/simgrid_platform.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SimGrid traces: a result is a program that PlogPT takes.
+#include "formats/simgrid_trace.hpp"
 #include "fuzz_text.hh"
-#include "study/simgrid_trace.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // topology.conf, and drawings of what it describes.
+#include "cli/topology_drawing.hpp"
+#include "formats/slurm_topology.hpp"
 #include "fuzz_text.hh"
-#include "study/slurm_topology.hpp"
-#include "study/topology_drawing.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     using namespace headway;

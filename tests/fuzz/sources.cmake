@@ -8,13 +8,14 @@ set(HEADWAY_FUZZ_TARGETS agent byteclock fitted_file goal_schedule handed_state 
     topology_toml)
 set(HEADWAY_FORMATS base/file_error base/host_name base/hostlist base/ip_prefix base/json base/text_lines base/units
     config/network_file config/toml_reader config/topology_toml config/topology_toml_tables
-    models/plogpt_program network/network_items network/network_tree network/topology study/traffic_matrix
-    study/cable_graph study/collective_messages study/file_mistakes study/goal_order study/goal_schedule study/link_routes
-    study/matrix_csv study/matrix_json study/network_alltoall study/open_mpi_monitoring study/open_mpi_rules
-    study/program_builder study/recording_json study/simgrid_cluster study/simgrid_platform study/simgrid_platform_writer
-    study/simgrid_trace study/simgrid_units study/slurm_lines study/slurm_switches study/slurm_topology
-    study/slurm_topology_writer
-    study/topology_drawing study/topology_svg study/written_topology)
+    network/network_items network/network_tree network/topology models/network_alltoall models/plogpt_program
+    formats/cable_graph formats/collective_messages formats/file_mistakes formats/goal_order
+    formats/goal_schedule formats/link_routes formats/matrix_csv formats/matrix_json
+    formats/open_mpi_monitoring formats/open_mpi_rules formats/program_builder
+    formats/recording_json formats/simgrid_cluster formats/simgrid_platform formats/simgrid_platform_writer
+    formats/simgrid_trace formats/simgrid_units formats/slurm_lines formats/slurm_switches
+    formats/slurm_topology formats/slurm_topology_writer formats/traffic_matrix
+    formats/written_topology cli/topology_drawing cli/topology_svg)
 list(TRANSFORM HEADWAY_FORMATS PREPEND ${CMAKE_CURRENT_LIST_DIR}/../../userspace/)
 list(TRANSFORM HEADWAY_FORMATS APPEND .cpp)
 set(HEADWAY_MEASURED measure/agent_messages measure/host_tree measure/measured_record measure/network_difference)

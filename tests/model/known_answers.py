@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to `headway eval` whose answers the papers state or a few lines of
+"""Questions to headway-eval whose answers the papers state or a few lines of
 arithmetic give: (model.operation, input, result or an exception).
 """
 REFUSED = Exception("refused")

@@ -69,7 +69,7 @@ class Reproduction(unittest.TestCase):
     def test_questions_can_be_asked_as_they_are(self):
         blocks = re.findall(r"```json\n(.*?)```", self.text, re.DOTALL)
         self.assertGreaterEqual(len(blocks), 18)
-        done = subprocess.run([HEADWAY, "eval"], input="".join(blocks), text=True,
+        done = subprocess.run([Path(HEADWAY).with_name("headway-eval")], input="".join(blocks), text=True,
                               capture_output=True, check=False)
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual(len(answers), "".join(blocks).count("\n"))

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/matb.hpp"
-#include "study/plan_needs.hpp"
+#include "plan/plan_needs.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

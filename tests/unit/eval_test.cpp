@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `headway eval` does around the models: lines, ids, mistakes.
+// What headway-eval does around the models: lines, ids, mistakes.
 #include <random>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "study/eval_interface.hpp"
-#include "study/eval_lines.hpp"
+#include "eval_interface.hpp"
+#include "eval_lines.hpp"
 
 namespace headway::test {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "study/fit_models.hpp"
-#include "study/measurement_csv.hpp"
+#include "cli/fit_models.hpp"
+#include "formats/measurement_csv.hpp"
 
 namespace headway::test {
 namespace {

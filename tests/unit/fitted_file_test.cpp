@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "study/fit_models.hpp"
-#include "study/fitted_file.hpp"
+#include "cli/fit_models.hpp"
+#include "models/fitted_file.hpp"
 
 namespace headway::test {
 namespace {

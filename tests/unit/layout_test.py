@@ -16,8 +16,8 @@ GOOD = {
     "plan/planner_algorithms.cpp": ["plan/planner.hpp"],
     "models/matb.hpp": ["base/rate.hpp"],
     "models/matb.cpp": ["models/matb.hpp"],
-    "study/fit.hpp": ["models/matb.hpp"],
-    "cli/main.cpp": ["study/fit.hpp", "jobs/table.hpp"],
+    "formats/matrix.hpp": ["models/matb.hpp"],
+    "cli/main.cpp": ["formats/matrix.hpp", "jobs/table.hpp"],
     "trunk/record.hpp": ["base/rate.hpp"],
     "trunk/etcd/main.cpp": ["trunk/record.hpp"],
     "base/rate.hpp": [],
@@ -29,11 +29,11 @@ ROWS = """``base/``       rates   nothing
                 table
 ``daemon/``     jobs    jobs
 ``models/``     papers  base
-``study/``      fits    models
+``formats/``    files   models
 ``trunk/``      hosts   base
 ``trunk/etcd/`` etcd    trunk
 ``cli/``        verbs   jobs,
-                        study
+                        formats
 """
 TABLE = BORDER + "folder          what    depends on\n" + BORDER + ROWS + BORDER
 PAGE = TABLE + "``userspace/plan/planner.hpp`` ``plan_all()`` and ``plan/planner.hpp``\n"
@@ -81,15 +81,15 @@ class Layout(unittest.TestCase):
         self.refused("folders in a circle", base__rate_hpp=["jobs/table.hpp"])
 
     def test_a_circle_that_headwayd_does_not_reach(self):
-        self.refused("folders in a circle", models__matb_cpp=["models/matb.hpp", "study/fit.hpp"])
+        self.refused("folders in a circle", models__matb_cpp=["models/matb.hpp", "formats/matrix.hpp"])
 
     def test_a_model_in_headwayd(self):
         self.refused("headwayd is made of models/matb.hpp, through plan/planner_algorithms.cpp",
                      plan__planner_algorithms_cpp=["plan/planner.hpp", "models/matb.hpp"])
 
-    def test_a_study_by_a_source_of_a_header(self):
-        self.refused("headwayd is made of study/fit.hpp, through jobs/table.cpp",
-                     jobs__table_cpp=["study/fit.hpp", "jobs/table.hpp"])
+    def test_a_format_by_a_source_of_a_header(self):
+        self.refused("headwayd is made of formats/matrix.hpp, through jobs/table.cpp",
+                     jobs__table_cpp=["formats/matrix.hpp", "jobs/table.hpp"])
 
     def test_a_program_below_another_folder(self):
         self.refused("trunk/record.hpp includes trunk/etcd/watch.hpp, which belongs to a program",
@@ -109,7 +109,7 @@ class Layout(unittest.TestCase):
     def test_a_row_that_the_includes_contradict(self):
         self.refused("says that jobs/ depends on plan; it includes base, plan",
                      jobs__table_hpp=["plan/planner.hpp", "base/rate.hpp"])
-        self.refused("says that study/ depends on models; it includes nothing", study__fit_hpp=[])
+        self.refused("says that formats/ depends on models; it includes nothing", formats__matrix_hpp=[])
 
     def test_a_file_that_is_not_there(self):
         self.refused("names userspace/plan/other.cpp, which is not there",

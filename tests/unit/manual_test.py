@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ET
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "Documentation/headway.1"
 CORPUS = ROOT / "tests/fuzz/corpus"
-VERBS = ("doctor", "measure", "plan", "predict", "run", "record", "selftest", "compare", "fit", "status", "wait", "off", "on", "check-config", "eval",
+VERBS = ("doctor", "measure", "plan", "predict", "run", "record", "selftest", "compare", "fit", "status", "wait", "off", "on", "check-config",
          "top", "job start", "job end", "job list", "topology check", "topology draw", "topology convert", "completion")
 HEADWAY = ""
 

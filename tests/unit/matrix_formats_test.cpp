@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "formats/matrix_csv.hpp"
+#include "formats/matrix_json.hpp"
+#include "formats/open_mpi_monitoring.hpp"
+#include "formats/open_mpi_rules.hpp"
 #include "formats_golden.hpp"
-#include "study/matrix_csv.hpp"
-#include "study/matrix_json.hpp"
-#include "study/open_mpi_monitoring.hpp"
-#include "study/open_mpi_rules.hpp"
 
 namespace headway {
 namespace {

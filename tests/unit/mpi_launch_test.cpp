@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "study/recording_json.hpp"
+#include "formats/recording_json.hpp"
 
 namespace headway {
 namespace {

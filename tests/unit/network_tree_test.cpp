@@ -5,7 +5,7 @@
 
 #include "base/hostlist.hpp"
 #include "base/units.hpp"
-#include "study/network_alltoall.hpp"
+#include "models/network_alltoall.hpp"
 #include "topologies.hpp"
 
 namespace headway {

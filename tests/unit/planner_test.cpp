@@ -4,9 +4,9 @@
 #include <random>
 
 #include "base/wire.hpp"
+#include "models/alltoall_algorithms.hpp"
+#include "models/exchange_operation.hpp"
 #include "plan/planner_measured.hpp"
-#include "study/alltoall_algorithms.hpp"
-#include "study/exchange_operation.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

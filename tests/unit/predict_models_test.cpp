@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "formats/rank_placement.hpp"
+#include "models/plogpt_of_topology.hpp"
+#include "models/predict_models.hpp"
 #include "plan/planner_measured.hpp"
-#include "study/plogpt_of_topology.hpp"
-#include "study/predict_models.hpp"
-#include "study/rank_placement.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

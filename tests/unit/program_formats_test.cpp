@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GOAL schedules and SimGrid's traces as PlogPT programs.
+#include "formats/goal_schedule.hpp"
+#include "formats/simgrid_trace.hpp"
 #include "formats_golden.hpp"
-#include "study/goal_schedule.hpp"
-#include "study/simgrid_trace.hpp"
 
 namespace headway {
 namespace {

@@ -5,14 +5,14 @@
 
 #include "base/hostlist.hpp"
 #include "config/network_file.hpp"
+#include "formats/goal_schedule.hpp"
+#include "formats/matrix_csv.hpp"
+#include "formats/matrix_json.hpp"
+#include "formats/open_mpi_monitoring.hpp"
+#include "formats/simgrid_platform.hpp"
+#include "formats/simgrid_trace.hpp"
+#include "formats/slurm_topology.hpp"
 #include "formats_golden.hpp"
-#include "study/goal_schedule.hpp"
-#include "study/matrix_csv.hpp"
-#include "study/matrix_json.hpp"
-#include "study/open_mpi_monitoring.hpp"
-#include "study/simgrid_platform.hpp"
-#include "study/simgrid_trace.hpp"
-#include "study/slurm_topology.hpp"
 
 namespace headway {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <regex>
 
-#include "study/svg_chart.hpp"
+#include "cli/svg_chart.hpp"
 
 namespace headway::test {
 namespace {

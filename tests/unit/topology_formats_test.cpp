@@ -5,10 +5,10 @@
 #include <functional>
 #include <map>
 
+#include "formats/simgrid_platform.hpp"
+#include "formats/simgrid_units.hpp"
+#include "formats/slurm_topology.hpp"
 #include "formats_golden.hpp"
-#include "study/simgrid_platform.hpp"
-#include "study/simgrid_units.hpp"
-#include "study/slurm_topology.hpp"
 
 namespace headway {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "study/what_if.hpp"
+#include "models/what_if.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

@@ -3,8 +3,8 @@
 // one object member by member, with the place of the first mistake.
 //
 // The library's parser and serialiser are templates that take seconds to compile in
-// every file that uses them.  Only json.cpp does, and of study/ what needs more of
-// the parser: matrix_json.cpp and eval_lines.cpp.
+// every file that uses them.  Only json.cpp does, and what needs more of the parser:
+// formats/matrix_json.cpp and tests/model/eval_lines.cpp.
 //
 // The first mistake is kept; what is read after it is neutral (0, an empty list), so that
 // a function reads everything, asks finish() once, and then computes:
@@ -15,7 +15,7 @@
 //   if (auto error = in.finish()) return tl::unexpected(*error);
 //
 // Nothing but a first mistake is put into words: requests are read while their clients wait.
-// What only the inputs of evaluations have is in study/eval_input.hpp.
+// What only the inputs of models have is in models/eval_input.hpp.
 #pragma once
 
 #include <array>

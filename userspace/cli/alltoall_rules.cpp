@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "study/alltoall_algorithms.hpp"
-#include "study/open_mpi_rules.hpp"
+#include "formats/open_mpi_rules.hpp"
+#include "models/alltoall_algorithms.hpp"
 
 namespace headway {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "call_report.hpp"
 #include "cli/network_options.hpp"
-#include "study/svg_chart.hpp"
+#include "cli/svg_chart.hpp"
 #include "whole_file.hpp"
 
 namespace headway {

@@ -11,9 +11,9 @@
 
 #include "base/json.hpp"
 #include "base/progress.hpp"
+#include "cli/fit_models.hpp"
 #include "cli/network_options.hpp"
-#include "study/fit_models.hpp"
-#include "study/measurement_csv.hpp"
+#include "formats/measurement_csv.hpp"
 
 namespace headway {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/limits.hpp"
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
+#include "formats/rank_placement.hpp"
 #include "job_start.hpp"
 #include "protocol/control_client.hpp"
-#include "study/rank_placement.hpp"
 #include "trunk/shares.hpp"
 
 namespace headway {

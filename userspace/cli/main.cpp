@@ -8,7 +8,6 @@
 #include "cli/compare_command.hpp"
 #include "cli/completion_command.hpp"
 #include "cli/doctor_command.hpp"
-#include "cli/eval_command.hpp"
 #include "cli/fit_command.hpp"
 #include "cli/job_command.hpp"
 #include "cli/measure_command.hpp"
@@ -45,7 +44,6 @@ std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     commands.push_back(std::make_unique<SwitchCommand>(line, SwitchCommand::To::off));
     commands.push_back(std::make_unique<SwitchCommand>(line, SwitchCommand::To::on));
     commands.push_back(std::make_unique<CheckConfigCommand>(line));
-    commands.push_back(std::make_unique<EvalCommand>(line));
     commands.push_back(std::make_unique<TopologyCommand>(line));
     commands.push_back(std::make_unique<RunCommand>(line));
     commands.push_back(std::make_unique<RecordCommand>(line));

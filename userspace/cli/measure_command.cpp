@@ -14,13 +14,13 @@
 #include "cli/network_options.hpp"
 #include "config/network_file.hpp"
 #include "config/user_networks.hpp"
+#include "formats/simgrid_platform.hpp"
+#include "formats/slurm_topology.hpp"
 #include "measure/agent.hpp"
 #include "measure/agent_call.hpp"
 #include "measure/measured_document.hpp"
 #include "measure/measured_tree.hpp"
 #include "measure/remote_laboratory.hpp"
-#include "study/simgrid_platform.hpp"
-#include "study/slurm_topology.hpp"
 
 namespace headway {
 namespace {

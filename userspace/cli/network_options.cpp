@@ -13,13 +13,13 @@
 #include "cli/command.hpp"
 #include "config/config.hpp"
 #include "config/network_line.hpp"
+#include "formats/matrix_csv.hpp"
+#include "formats/matrix_json.hpp"
+#include "formats/open_mpi_monitoring.hpp"
+#include "formats/rank_placement.hpp"
 #include "look/device_speed.hpp"
-#include "study/fitted_file.hpp"
-#include "study/matrix_csv.hpp"
-#include "study/matrix_json.hpp"
-#include "study/open_mpi_monitoring.hpp"
-#include "study/rank_placement.hpp"
-#include "study/what_if.hpp"
+#include "models/fitted_file.hpp"
+#include "models/what_if.hpp"
 
 namespace headway {
 namespace {

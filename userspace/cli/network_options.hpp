@@ -10,10 +10,10 @@
 
 #include "base/command_line.hpp"
 #include "config/config.hpp"
+#include "formats/traffic_matrix.hpp"
+#include "models/exchange_operation.hpp"
+#include "models/fitted_parameters.hpp"
 #include "plan/planned_operation.hpp"
-#include "study/exchange_operation.hpp"
-#include "study/fitted_parameters.hpp"
-#include "study/traffic_matrix.hpp"
 
 namespace headway {
 
@@ -28,8 +28,8 @@ struct PatternOptions {
     std::string root;                       ///< a host; empty: the first that takes part
     std::uint32_t ranks_per_host = 1;
     std::vector<std::string> matrix;        ///< files; empty: an operation
-    std::string map_by = "slot";            ///< see study/rank_placement.hpp
-    std::vector<std::string> what_if;       ///< see study/what_if.hpp
+    std::string map_by = "slot";            ///< see formats/rank_placement.hpp
+    std::vector<std::string> what_if;       ///< see models/what_if.hpp
 };
 
 void add_pattern_options(const Verb& verb, PatternOptions& options);

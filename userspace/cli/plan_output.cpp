@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "cli/predicted_points.hpp"
 #include "kernel/tc_batch.hpp"
-#include "study/predict_models.hpp"
+#include "models/predict_models.hpp"
 
 namespace headway {
 namespace {

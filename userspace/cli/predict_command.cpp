@@ -12,8 +12,8 @@
 #include "cli/predicted_points.hpp"
 #include "cli/shown_plan.hpp"
 #include "config/config.hpp"
-#include "study/fitted_file.hpp"
-#include "study/program_file.hpp"
+#include "formats/program_file.hpp"
+#include "models/fitted_file.hpp"
 
 namespace headway {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/svg_chart.hpp"
+#include "models/predict_models.hpp"
 #include "protocol/protocol.hpp"
-#include "study/predict_models.hpp"
-#include "study/svg_chart.hpp"
 
 namespace headway {
 

@@ -17,8 +17,8 @@
 #include "config/config.hpp"
 #include "config/network_line.hpp"
 #include "config/user_networks.hpp"
+#include "formats/recording_json.hpp"
 #include "job_start.hpp"
-#include "study/recording_json.hpp"
 
 namespace headway {
 namespace {

@@ -15,8 +15,8 @@
 #include "cli/network_options.hpp"
 #include "jobs/plan_json.hpp"
 #include "kernel/kernel_layout.hpp"
-#include "study/alltoall_algorithms.hpp"
-#include "study/predict_models.hpp"
+#include "models/alltoall_algorithms.hpp"
+#include "models/predict_models.hpp"
 
 namespace headway {
 

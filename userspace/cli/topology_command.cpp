@@ -8,12 +8,12 @@
 
 #include "base/json.hpp"
 #include "cli/network_options.hpp"
+#include "cli/topology_drawing.hpp"
 #include "config/config.hpp"
 #include "config/network_file.hpp"
-#include "study/simgrid_platform.hpp"
-#include "study/slurm_topology.hpp"
-#include "study/topology_drawing.hpp"
-#include "study/topology_json.hpp"
+#include "formats/simgrid_platform.hpp"
+#include "formats/slurm_topology.hpp"
+#include "formats/topology_json.hpp"
 
 namespace headway {
 namespace {

@@ -24,7 +24,7 @@
 #include "measure/link_shares.hpp"
 #include "measure/network_measurement.hpp"
 #include "models/contention_fit.hpp"
-#include "study/fitted_parameters.hpp"
+#include "models/fitted_parameters.hpp"
 #include "models/many_to_one_fit.hpp"
 #include "models/plogpt_measure.hpp"
 

@@ -16,7 +16,7 @@ KIB = 1024
 SIZES = [size * KIB for size in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128)]
 ALGORITHMS = {"A": "pairwise_xor", "B": "alltoall_b"}
 PROCESSES = (4, 8)
-EPS_S, EPS_T = 0.01, 50e-6          # Table II wants the first; the second is that of `headway eval`
+EPS_S, EPS_T = 0.01, 50e-6          # Table II wants the first; the second is that of `headway-eval`
 SEEDS = 20
 
 

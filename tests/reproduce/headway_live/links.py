@@ -72,7 +72,7 @@ def spec(_repetitions):
     return {"scene": SCENE.facts(), "measure": False, "jobs": jobs}
 
 
-# The title of each model that `headway eval` is asked for.
+# The title of each model that `headway-eval` is asked for.
 MODELS = {"Algorithm 1": "bandwidth", "fairness only": "bandwidth_fairness_only",
           "bidirectional max-min": "bandwidth_bidirectional_max_min", "feasible": "bandwidth_feasible"}
 GOOD_PCT = 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documentation/reproduction.md: the numbers of the five papers, and what `headway eval` says.
+"""Documentation/reproduction.md: the numbers of the five papers, and what `headway-eval` says.
 
     eval.py      asks the program
     document.py  Markdown: comparisons, questions, plots

@@ -33,7 +33,7 @@ class Chapter:
                    [[what, paper, ours, difference(paper, ours)] for what, paper, ours in rows])
 
     def questions(self, model, op, inputs, note=""):
-        """Writes the questions, to be fed to `headway eval`."""
+        """Writes the questions, to be fed to `headway-eval`."""
         lines = "\n".join(line(model, op, given, i + 1) for i, given in enumerate(inputs))
         self.parts.append((f"{prose(note)}\n\n" if note else "") + f"```json\n{lines}\n```\n")
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to `headway eval`, as many at once as a chapter likes, and to `headway fit`."""
+"""Questions to `headway-eval`, as many at once as a chapter likes, and to `headway fit`."""
 
 import json
 import subprocess
+from pathlib import Path
 
 
 class Ask:
@@ -10,14 +11,15 @@ class Ask:
 
     def __init__(self, headway):
         self.headway = headway
+        self.headway_eval = Path(headway).with_name("headway-eval")  # is built beside it
 
     def __call__(self, model, op, inputs):
         lines = [line(model, op, given, i) for i, given in enumerate(inputs)]
-        done = subprocess.run([self.headway, "eval"], input="\n".join(lines) + "\n", text=True,
+        done = subprocess.run([self.headway_eval], input="\n".join(lines) + "\n", text=True,
                               capture_output=True, check=False)
         answers = [json.loads(text) for text in done.stdout.splitlines()]
         if [answer["id"] for answer in answers] != list(range(len(lines))):
-            raise RuntimeError(f"{self.headway} eval: {len(lines)} questions, {len(answers)} "
+            raise RuntimeError(f"{self.headway_eval}: {len(lines)} questions, {len(answers)} "
                                f"answers {done.stderr}")
         return [answer.get("result") for answer in answers]
 

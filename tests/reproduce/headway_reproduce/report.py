@@ -13,7 +13,7 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 
 What the texts of the five papers print, beside what the models of `userspace/models` say.  A
 difference is in per cent of the paper's value; *none* is one below 1e-9 of it.  Each table is
-followed by questions that can be fed to `headway eval` as they are.  Numbers that the paper measured
+followed by questions that can be fed to `headway-eval` as they are.  Numbers that the paper measured
 are listed where they belong: a model cannot have them; [their experiments, measured](reproduction-live.md)
 in the emulated cluster, are another page.  Plots of the papers have not survived as
 text; where a plot is regenerated, what had to be assumed is said.
