@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rates of models/matb.hpp, npb_pattern.hpp and pacing.hpp.
+// The rates of models/matb.hpp and npb_pattern.hpp.
 #include <algorithm>
 
 #include "eval_interface.hpp"
 #include "base/json.hpp"
 #include "models/matb.hpp"
 #include "models/npb_pattern.hpp"
-#include "models/pacing.hpp"
 
 namespace headway {
 namespace {

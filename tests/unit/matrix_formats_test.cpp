@@ -11,6 +11,14 @@ namespace {
 using test::golden;
 using test::told;
 
+using Rows = std::vector<std::vector<std::uint64_t>>;
+
+Rows bytes_of(const TrafficMatrix& matrix) {
+    Rows rows(matrix.ranks(), std::vector<std::uint64_t>(matrix.ranks()));
+    for (const TrafficFlow& flow : matrix.flows()) rows[flow.source][flow.destination] = flow.bytes;
+    return rows;
+}
+
 TEST(TrafficMatrix, AddsUpAndSorts) {
     const auto matrix = TrafficMatrix::make(3, {{2, 0, 5, 1}, {0, 1, 1, 1}, {2, 0, 6, 2}, {1, 1, 0, 0}});
     ASSERT_TRUE(matrix);
@@ -35,7 +43,7 @@ TEST(OpenMpiMonitoring, ReadsARun) {
     const auto matrix = read_open_mpi_monitoring(files);
     ASSERT_TRUE(matrix) << told(matrix);
     EXPECT_EQ(matrix->ranks(), 3U);
-    EXPECT_EQ(write_matrix_csv(*matrix), "0,5004,5000\n5000,0,5004\n5004,5000,0\n");
+    EXPECT_EQ(bytes_of(*matrix), (Rows{{0, 5004, 5000}, {5000, 0, 5004}, {5004, 5000, 0}}));
     EXPECT_NEAR(matrix->message_bytes().value(), (6 * 5000 + 3 * 4) / 13.0, 1e-9) << "some are empty";
 }
 
@@ -105,11 +113,10 @@ TEST(TrafficMatrix, RefusesMoreThanCanBeComputedWith) {
     }
 }
 
-TEST(MatrixCsv, ReadsAndWrites) {
+TEST(MatrixCsv, IsRead) {
     const auto matrix = read_matrix_csv(golden("matrix_csv/three.csv"), "m");
     ASSERT_TRUE(matrix) << told(matrix);
-    EXPECT_EQ(write_matrix_csv(*matrix), "0,1000,2000\n1000,0,1152921504606842976\n0,0,0\n");
-    EXPECT_EQ(*read_matrix_csv(*write_matrix_csv(*matrix), "m"), *matrix);
+    EXPECT_EQ(bytes_of(*matrix), (Rows{{0, 1000, 2000}, {1000, 0, 1'152'921'504'606'842'976}, {0, 0, 0}}));
 }
 
 TEST(MatrixCsv, TellsMistakes) {
@@ -120,18 +127,16 @@ TEST(MatrixCsv, TellsMistakes) {
     EXPECT_NE(read("0,x\n1,0\n").find("m:1: column 2: \"x\" is no whole number"), std::string::npos);
     EXPECT_NE(read("0,-1\n1,0\n").find("column 2"), std::string::npos);
     EXPECT_NE(read(std::string(5000, ',')).find("m:1: "), std::string::npos);
-    EXPECT_FALSE(write_matrix_csv(*TrafficMatrix::make(5000, {})));
 }
 
-TEST(MatrixJson, ReadsBothFormsAndWrites) {
+TEST(MatrixJson, BothFormsAreRead) {
     const auto dense = read_matrix_json(golden("matrix_json/dense.json"), "m");
     ASSERT_TRUE(dense) << told(dense);
     EXPECT_EQ(dense->bytes(1, 0), 2000U);
     const auto sparse = read_matrix_json(golden("matrix_json/sparse.json"), "m");
     ASSERT_TRUE(sparse) << told(sparse);
     EXPECT_EQ(sparse->ranks(), 3U);
-    EXPECT_EQ(write_matrix_json(*sparse), golden("matrix_json/sparse.json"));
-    EXPECT_EQ(*read_matrix_json(write_matrix_json(*dense), "m"), *dense);
+    EXPECT_EQ(*sparse, *TrafficMatrix::make(3, {{0, 1, 1000, 2}, {1, 2, 2000, 0}}));
 }
 
 TEST(MatrixJson, TellsMistakes) {

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/wire.hpp"
 #include "models/matb.hpp"
 #include "models/npb_pattern.hpp"
-#include "models/pacing.hpp"
 
 namespace headway::test {
 namespace {
@@ -93,16 +93,6 @@ TEST(Matb, DirectionsAndDistinctSources) {
     EXPECT_EQ(result.pair_bps, (std::vector<double>{3, 3, 3, 1, 1}));
     EXPECT_EQ(result.node_bps[node("x")], 3);
     EXPECT_EQ(result.node_bps[node("y")], 1);
-}
-
-TEST(Matb, PairsOfATrafficMatrix) {
-    const auto tree = MatbTree::make(star({2, 1}, 10, 10)).value();
-    const auto hosts = hosts_of(tree);
-    const auto pairs = matb_pairs(hosts, {{7, 0, 1}, {0, 0, 0}, {0, 2, 0}}).value();
-    ASSERT_EQ(pairs.size(), 2U);  // neither empty messages nor those to oneself
-    EXPECT_EQ(pairs[0].destination, hosts[2]);
-    EXPECT_FALSE(matb_pairs(hosts, {{1}}));
-    EXPECT_FALSE(matb_pairs(hosts, {{1}, {1}, {1}}));
 }
 
 TEST(Matb, ReadsTreesInAnyOrder) {
@@ -260,19 +250,6 @@ TEST(MatbProperty, NeverOverSubscribes) {
 }
 
 // The closed form knows the pairs of an all-to-all without looking at them.
-TEST(MatbProperty, ClosedFormOfAllToAllEqualsAllPairs) {
-    std::mt19937 random(3);
-    for (int i = 0; i < 300; ++i) {
-        const auto tree = MatbTree::make(random_tree(random)).value();
-        const auto links = static_cast<MatbLinks>(i % 3);
-        const auto wanted = matb(tree, all_pairs(tree), links).value().node_bps;
-        const auto got = matb_alltoall(tree, links);
-        for (MatbTree::Node node = 0; node < tree.size(); ++node) {
-            ASSERT_DOUBLE_EQ(got[node], wanted[node]) << tree.name(node);
-        }
-    }
-}
-
 TEST(MatbProperty, ClosedFormOfClustersEqualsTheTree) {
     std::mt19937 random(4);
     for (int i = 0; i < 200; ++i) {
@@ -287,7 +264,7 @@ TEST(MatbProperty, ClosedFormOfClustersEqualsTheTree) {
             }
         }
         const auto tree = MatbTree::make(edges).value();
-        const auto wanted = matb_alltoall(tree, MatbLinks::trunk);
+        const auto wanted = matb(tree, all_pairs(tree), MatbLinks::trunk).value().node_bps;
         const auto got = matb_alltoall_clusters(clusters);
         for (std::size_t c = 0; c < clusters.size(); ++c) {
             const std::string host = fmt::format("{}0", static_cast<char>('a' + c));
@@ -309,12 +286,16 @@ TEST(MatbProperty, ScalesWithCapacity) {
     std::mt19937 random(5);
     for (int i = 0; i < 50; ++i) {
         auto edges = random_tree(random);
-        const auto once = matb_alltoall(MatbTree::make(edges).value(), MatbLinks::all);
+        const auto rates = [&edges] {
+            const auto tree = MatbTree::make(edges).value();
+            return matb(tree, all_pairs(tree), MatbLinks::all).value().node_bps;
+        };
+        const auto once = rates();
         for (auto& edge : edges) {
             edge.up_bps *= 10;
             edge.down_bps *= 10;
         }
-        const auto ten = matb_alltoall(MatbTree::make(edges).value(), MatbLinks::all);
+        const auto ten = rates();
         for (std::size_t n = 0; n < once.size(); ++n) ASSERT_DOUBLE_EQ(ten[n], 10 * once[n]);
     }
 }
@@ -433,10 +414,6 @@ TEST(Pacing, GapAndInterval) {
     EXPECT_DOUBLE_EQ(paper_gap_bytes(gbit, gbit / 2, 1500), 1500);
     EXPECT_DOUBLE_EQ(paper_interval_s(gbit / 2, 1500), 24e-6);
     EXPECT_DOUBLE_EQ(paper_gap_bytes(gbit, gbit, 1500), 0);
-    // on the wire: 1514 + 24 bytes; a frame of 60 is the shortest
-    EXPECT_DOUBLE_EQ(wire_interval_s(gbit / 2, 1514), 24.608e-6);
-    EXPECT_DOUBLE_EQ(wire_gap_bytes(gbit, gbit / 4, 1514), 3 * 1538);
-    EXPECT_DOUBLE_EQ(wire_gap_bytes(gbit, gbit / 2, 42), 84);
 }
 
 // N nodes at B/N of the paper's arithmetic ask for 1538/1500 of B.
@@ -445,12 +422,6 @@ TEST(Pacing, PaperRatesOversubscribeTheWire) {
     const double frames_per_s = 1 / paper_interval_s(rate, 1500);
     EXPECT_NEAR(32 * frames_per_s * 8 * static_cast<double>(wire_bytes(1514)) / (10 * gbit),
                 1538.0 / 1500, 1e-12);
-}
-
-TEST(Pacing, AttributesDivideAsIntegers) {
-    // 10 Gbit/s = 1 250 000 Kbytes/s of 1000 bytes
-    EXPECT_EQ(matb_attribute_kbytes(1'250'000, 32), 39'062U);
-    EXPECT_DOUBLE_EQ(attribute_bps(39'062), 312.496e6);
 }
 
 }  // namespace

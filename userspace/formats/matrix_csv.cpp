@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/matrix_csv.hpp"
 
-#include <iterator>
 
 #include <fmt/core.h>
 
@@ -67,28 +66,6 @@ FileResult<TrafficMatrix> read_matrix_csv(std::string_view text, std::string_vie
     if (matrix) return std::move(*matrix);
     mistakes.add(0, "", matrix.error().message, csv_advice);
     return mistakes.take();
-}
-
-Result<std::string> write_matrix_csv(const TrafficMatrix& matrix) {
-    if (matrix.ranks() > dense_ranks_max) {
-        return failure("{} ranks are more than {}: write JSON", matrix.ranks(), dense_ranks_max);
-    }
-    std::string text;
-    auto flow = matrix.flows().begin();
-    for (std::uint32_t source = 0; source < matrix.ranks(); ++source) {
-        for (std::uint32_t destination = 0; destination < matrix.ranks(); ++destination) {
-            if (destination > 0) text += ',';
-            if (flow == matrix.flows().end() || flow->source != source ||
-                flow->destination != destination) {
-                text += '0';
-                continue;
-            }
-            fmt::format_to(std::back_inserter(text), "{}", flow->bytes);
-            ++flow;
-        }
-        text += '\n';
-    }
-    return text;
 }
 
 }  // namespace headway

@@ -21,7 +21,4 @@ inline constexpr std::uint32_t dense_ranks_max = 4096;
 [[nodiscard]] FileResult<TrafficMatrix> read_matrix_csv(std::string_view text,
                                                         std::string_view file);
 
-/// Counts of messages are not said.  Fails beyond dense_ranks_max ranks.
-[[nodiscard]] Result<std::string> write_matrix_csv(const TrafficMatrix& matrix);
-
 }  // namespace headway

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <iterator>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -147,22 +146,6 @@ private:
 
 FileResult<TrafficMatrix> read_matrix_json(std::string_view text, std::string_view file) {
     return MatrixReader(file).read(text);
-}
-
-std::string write_matrix_json(const TrafficMatrix& matrix) {
-    std::string text = fmt::format("{{\"ranks\": {}, \"flows\": [", matrix.ranks());
-    const char* separator = "\n";
-    for (const TrafficFlow& flow : matrix.flows()) {
-        fmt::format_to(std::back_inserter(text),
-                       "{}  {{\"source\": {}, \"destination\": {}, \"bytes\": {}", separator,
-                       flow.source, flow.destination, flow.bytes);
-        if (flow.messages > 0) {
-            fmt::format_to(std::back_inserter(text), ", \"messages\": {}", flow.messages);
-        }
-        text += '}';
-        separator = ",\n";
-    }
-    return text + "\n]}\n";
 }
 
 }  // namespace headway

@@ -5,7 +5,7 @@
 //   {"ranks": 2, "flows": [{"source": 0, "destination": 1, "bytes": 1000, "messages": 2},
 //                          {"source": 1, "destination": 0, "bytes": 2000}]}
 //
-// Unknown members are mistakes.  Headway writes the sparse form.
+// Unknown members are mistakes.
 #pragma once
 
 #include <string>
@@ -18,6 +18,5 @@ namespace headway {
 
 [[nodiscard]] FileResult<TrafficMatrix> read_matrix_json(std::string_view text,
                                                          std::string_view file);
-[[nodiscard]] std::string write_matrix_json(const TrafficMatrix& matrix);
 
 }  // namespace headway

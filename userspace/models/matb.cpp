@@ -99,23 +99,6 @@ std::vector<MatbShare> crossed_links(const MatbTree& tree, const PerLink<std::ui
     return list;
 }
 
-/// Counts the senders over each link in an all-to-all of all hosts.
-PerLink<std::uint32_t> alltoall_senders(const MatbTree& tree) {
-    PerLink<std::uint32_t> senders(tree.size(), 0);
-    std::vector<std::uint32_t> hosts_below(tree.size(), 0);
-    for (Node node = static_cast<Node>(tree.size()); node-- > 0;) {
-        if (tree.is_host(node)) hosts_below[node] = 1;
-        if (node != MatbTree::root) hosts_below[tree.parent(node)] += hosts_below[node];
-    }
-    const std::uint32_t hosts = hosts_below[MatbTree::root];
-    for (Node node = 1; node < tree.size(); ++node) {
-        if (hosts_below[node] == hosts) continue;  // nobody to exchange with
-        senders.up[node] = hosts_below[node];
-        senders.down[node] = hosts - hosts_below[node];
-    }
-    return senders;
-}
-
 /// The least value and the second least of the children of a node.
 struct TwoLeast {
     double least = matb_no_limit;
@@ -153,45 +136,6 @@ Result<MatbResult> matb(const MatbTree& tree, std::span<const MatbPair> pairs, M
         node_bps = std::min(node_bps, least);
     }
     return result;
-}
-
-Result<std::vector<MatbPair>> matb_pairs(std::span<const Node> hosts,
-                                         const std::vector<std::vector<double>>& bytes) {
-    std::vector<MatbPair> pairs;
-    if (bytes.size() != hosts.size()) {
-        return failure("a matrix of {} rows for {} hosts", bytes.size(), hosts.size());
-    }
-    for (std::size_t from = 0; from < hosts.size(); ++from) {
-        if (bytes[from].size() != hosts.size()) {
-            return failure("row {} has {} entries for {} hosts", from, bytes[from].size(),
-                           hosts.size());
-        }
-        for (std::size_t to = 0; to < hosts.size(); ++to) {
-            if (from != to && bytes[from][to] > 0) pairs.push_back({hosts[from], hosts[to]});
-        }
-    }
-    return pairs;
-}
-
-std::vector<double> matb_alltoall(const MatbTree& tree, MatbLinks links) {
-    const auto shares = link_shares(tree, alltoall_senders(tree), links);
-    // A host crosses upwards the links above it, downwards all the others.
-    std::vector<double> least_within(tree.size());  // downwards: the link above, and all below
-    std::vector<TwoLeast> children(tree.size());
-    for (Node node = static_cast<Node>(tree.size()); node-- > 0;) {
-        least_within[node] = std::min(shares.down[node], children[node].least);
-        if (node != MatbTree::root) children[tree.parent(node)].add(least_within[node]);
-    }
-    std::vector<double> least(tree.size(), matb_no_limit);
-    for (Node node = 1; node < tree.size(); ++node) {
-        const Node parent = tree.parent(node);
-        const double beside = children[parent].without(least_within[node]);
-        least[node] = std::min({least[parent], beside, shares.up[node]});
-    }
-    for (Node node = 0; node < tree.size(); ++node) {
-        if (!tree.is_host(node)) least[node] = matb_no_limit;
-    }
-    return least;
 }
 
 std::vector<double> matb_alltoall_clusters(std::span<const MatbCluster> clusters) {

@@ -121,20 +121,29 @@ struct MatbResult {
 [[nodiscard]] Result<MatbResult> matb(const MatbTree& tree, std::span<const MatbPair> pairs,
                                       MatbLinks links);
 
-/// Pairs that exchange anything, from a matrix of bytes between `hosts`.
-[[nodiscard]] Result<std::vector<MatbPair>> matb_pairs(
-    std::span<const MatbTree::Node> hosts, const std::vector<std::vector<double>>& bytes);
-
-/// Every host sends to every other: MATB of every node of the tree.
-[[nodiscard]] std::vector<double> matb_alltoall(const MatbTree& tree, MatbLinks links);
-
 struct MatbCluster {
     std::uint64_t hosts = 0;
     double uplink_bps = 0;  ///< of the cluster's trunk, in each direction
 };
 
-/// Computes MATB of each cluster's hosts for clusters around one switch, by their trunks only. Over
-/// the trunk of c go n_c senders upwards, all others downwards.
+/// Every host sends to every other, in clusters around one switch, trunks only: MATB of each
+/// cluster's hosts.  Over the trunk of c go n_c senders upwards, all others downwards.
 [[nodiscard]] std::vector<double> matb_alltoall_clusters(std::span<const MatbCluster> clusters);
+
+/// Bytes between two packets of a paced sender: packet (link / rate - 1).  Packets are counted as
+/// the paper does; on the wire each takes more (base/wire.hpp), so that N senders at B/N of this
+/// arithmetic ask for more than B.
+///
+/// Example: 500 Mbit/s on 1 Gbit/s in packets of 1500 bytes: a gap of 1500 bytes, an interval of
+/// 24 us (the paper's Figure 3).
+[[nodiscard]] constexpr double paper_gap_bytes(double link_bps, double rate_bps,
+                                               double packet_bytes) {
+    return packet_bytes * (link_bps / rate_bps - 1);
+}
+
+/// From start to start of these packets, s.
+[[nodiscard]] constexpr double paper_interval_s(double rate_bps, double packet_bytes) {
+    return packet_bytes * 8 / rate_bps;
+}
 
 }  // namespace headway
