@@ -8,7 +8,8 @@ set(HEADWAY_FUZZ_TARGETS agent byteclock fitted_file goal_schedule handed_state 
     topology_toml)
 set(HEADWAY_FORMATS base/file_error base/host_name base/hostlist base/ip_prefix base/json base/text_lines base/units
     config/network_file config/toml_reader config/topology_toml config/topology_toml_tables
-    network/network_items network/network_tree network/topology models/network_alltoall models/plogpt_program
+    network/measured_document network/measured_document_writer network/network_items
+    network/network_tree network/topology models/network_alltoall models/plogpt_program
     formats/cable_graph formats/collective_messages formats/file_mistakes formats/goal_order
     formats/goal_schedule formats/link_routes formats/matrix_csv formats/matrix_json
     formats/open_mpi_monitoring formats/open_mpi_rules formats/program_builder
@@ -18,6 +19,6 @@ set(HEADWAY_FORMATS base/file_error base/host_name base/hostlist base/ip_prefix 
     formats/written_topology cli/topology_drawing cli/topology_svg)
 list(TRANSFORM HEADWAY_FORMATS PREPEND ${CMAKE_CURRENT_LIST_DIR}/../../userspace/)
 list(TRANSFORM HEADWAY_FORMATS APPEND .cpp)
-set(HEADWAY_MEASURED measure/agent_messages measure/host_tree measure/measured_record measure/network_difference)
+set(HEADWAY_MEASURED measure/agent_messages measure/host_tree measure/network_difference)
 list(TRANSFORM HEADWAY_MEASURED PREPEND ${CMAKE_CURRENT_LIST_DIR}/../../userspace/)
 list(TRANSFORM HEADWAY_MEASURED APPEND .cpp)

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string_view>
 
-#include "eval_interface.hpp"
 #include "base/json.hpp"
+#include "eval_interface.hpp"
 
 namespace headway {
 namespace {

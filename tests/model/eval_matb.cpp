@@ -2,8 +2,8 @@
 // The rates of models/matb.hpp and npb_pattern.hpp.
 #include <algorithm>
 
-#include "eval_interface.hpp"
 #include "base/json.hpp"
+#include "eval_interface.hpp"
 #include "models/matb.hpp"
 #include "models/npb_pattern.hpp"
 

@@ -27,7 +27,7 @@
 #include "config/network_file.hpp"
 #include "config/user_networks.hpp"
 #include "measure/agent_call.hpp"
-#include "measure/measured_document.hpp"
+#include "measure/measured_report.hpp"
 #include "measure/measured_tree.hpp"
 #include "measure/remote_laboratory.hpp"
 

@@ -18,8 +18,9 @@
 #include "formats/slurm_topology.hpp"
 #include "measure/agent.hpp"
 #include "measure/agent_call.hpp"
-#include "measure/measured_document.hpp"
+#include "measure/measured_report.hpp"
 #include "measure/measured_tree.hpp"
+#include "measure/network_difference.hpp"
 #include "measure/remote_laboratory.hpp"
 
 namespace headway {
@@ -124,13 +125,17 @@ Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>
 /// that a mistake in one is told at once.
 struct Said {
     std::optional<ComparedNetwork> description;
-    std::optional<MeasuredRecord> earlier;
+    std::optional<MeasuredDocument> earlier;
 };
 
-Result<MeasuredRecord> read_document(const std::string& file) {
+Result<MeasuredDocument> read_document(const std::string& file) {
     const auto text = read_text_file(file, data_file_max_bytes);
     if (!text) return failure("{}", text.error().front().to_string());
-    return read_measured(*text, file);
+    auto document = parse_measured_document(*text, file);
+    if (!document) return failure("{}", document.error().front().to_string());
+    if (document->links.empty() || !document->resolution_s)
+        return failure("{}: it has no links that could be compared", file);
+    return std::move(*document);
 }
 
 Result<Said> read_said(const MeasureOptions& options, const std::vector<std::string>& hosts) {
@@ -147,9 +152,9 @@ Result<Said> read_said(const MeasureOptions& options, const std::vector<std::str
     if (!options.since.empty()) {
         auto earlier = read_document(options.since);
         if (!earlier) return tl::unexpected(earlier.error());
-        if (earlier->hosts != hosts)
+        if (earlier->host_names() != hosts)
             return failure("{} is of other hosts, or of the same in another order: {}", options.since,
-                           format_hostlist(earlier->hosts));
+                           format_hostlist(earlier->host_names()));
         said.earlier = std::move(*earlier);
     }
     return said;
@@ -160,7 +165,7 @@ std::vector<std::string> compared(const Said& said, const ComparedNetwork& measu
     std::vector<std::string> sentences;
     if (said.description) sentences = differences(*said.description, measured, hosts, resolution_s);
     if (said.earlier) {
-        for (std::string& change : differences(said.earlier->links, measured, hosts, resolution_s,
+        for (std::string& change : differences(links_of(*said.earlier), measured, hosts, resolution_s,
                                                SaidBy::earlier_measurement))
             sentences.push_back(std::move(change));
     }
@@ -169,13 +174,14 @@ std::vector<std::string> compared(const Said& said, const ComparedNetwork& measu
 
 /// A document against what others say, without another measurement.
 ExitStatus compare_document(const MeasureOptions& options) {
-    const auto record = read_document(options.from);
-    if (!record) return tell(measure_verb, record.error(), ExitStatus::bad_config);
-    const auto said = read_said(options, record->hosts);
+    const auto document = read_document(options.from);
+    if (!document) return tell(measure_verb, document.error(), ExitStatus::bad_config);
+    const auto hosts = document->host_names();
+    const auto said = read_said(options, hosts);
     if (!said) return tell(measure_verb, said.error(), ExitStatus::bad_config);
     if (!said->description && !said->earlier)
         return tell(measure_verb, {"--from: say what to compare it with, --config or --since"}, ExitStatus::bad_config);
-    const auto sentences = compared(*said, record->links, record->hosts, record->resolution_s);
+    const auto sentences = compared(*said, links_of(*document), hosts, *document->resolution_s);
     if (options.json) fmt::print("{}\n", json_text(OrderedJson(sentences), 2));
     else
         for (const std::string& sentence : sentences) fmt::print("{}\n", sentence);
@@ -242,7 +248,7 @@ ExitStatus measure(const MeasureOptions& options) {
     circumstances.start_skew_s = std::chrono::duration<double>((*laboratory)->start_skew()).count();
     circumstances.seconds = std::chrono::duration<double>(clock.now() - began).count();
     const auto wrong = compared(*said, links_of(*network), circumstances.hosts, network->resolution_s);
-    const std::string document = json_text(measured_json(*network, found, circumstances, wrong), 2) + "\n";
+    const std::string document = write_measured_document(document_of(*network, found, circumstances, wrong));
     if (!options.output.empty() && !write_file(measure_verb, options.output, document)) return ExitStatus::failure;
     fmt::print("{}", options.json ? document : measured_text(*network, found, circumstances, wrong));
     const bool is_kept = is_complete && !options.forget;

@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/protocol.hpp"
 #include "kernel/traffic_control.hpp"
 #include "look/tcp_counters.hpp"
+#include "protocol/protocol.hpp"
 
 namespace headway {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/matrix_csv.hpp"
 
-
 #include <fmt/core.h>
 
 #include "base/text_lines.hpp"

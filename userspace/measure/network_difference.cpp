@@ -230,6 +230,31 @@ ComparedNetwork links_of(const MeasuredNetwork& network) {
     return links;
 }
 
+ComparedNetwork links_of(const MeasuredDocument& document) {
+    std::map<std::string, std::size_t> numbers;
+    for (const std::string& name : document.host_names()) numbers.emplace(name, numbers.size());
+    std::map<HostSide, ComparedLink> rows;
+    for (const MeasuredDocument::Link& row : document.links) {
+        HostSide below;
+        for (const std::string& name : row.hosts)
+            if (const auto host = numbers.find(name); host != numbers.end())
+                below.push_back(host->second);
+        std::sort(below.begin(), below.end());
+        ComparedLink& link = rows[below];
+        LinkSide& side = row.is_up ? link.out : link.in;
+        if (row.bps) side.bytes_per_s = *row.bps / 8;
+        side.is_exact = row.is_exact;
+        if (row.is_buffer_exact) {
+            side.buffer_bytes = row.buffer_bytes;
+            side.buffer_error_bytes = row.buffer_error_bytes.value_or(0);
+        }
+        if (row.delay_s) link.delay_s = *row.delay_s;
+    }
+    ComparedNetwork links;
+    for (const auto& [below, link] : rows) add_link(links, below, document.hosts.size(), link);
+    return links;
+}
+
 std::vector<std::string> differences(const ComparedNetwork& said, const ComparedNetwork& measured,
                                      const std::vector<std::string>& hosts, double resolution_s, SaidBy by) {
     return Comparison(said, measured, hosts, resolution_s, by).run();

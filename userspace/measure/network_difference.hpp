@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "measure/network_measurement.hpp"
+#include "network/measured_document.hpp"
 #include "network/network_tree.hpp"
 
 namespace headway {
@@ -38,6 +39,7 @@ using ComparedNetwork = std::map<HostSide, ComparedLink>;
 /// Returns the links between the measured hosts only; fails for a host that is not in the tree.
 [[nodiscard]] Result<ComparedNetwork> links_of(const NetworkTree& tree, const std::vector<std::string>& hosts);
 [[nodiscard]] ComparedNetwork links_of(const MeasuredNetwork& network);
+[[nodiscard]] ComparedNetwork links_of(const MeasuredDocument& document);
 
 /// Adds a link that has `below` on its side; `out` is what leaves it.  Links that divide the
 /// hosts alike become one; one with no host or all of them on a side is none.

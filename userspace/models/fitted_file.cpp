@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "models/eval_input.hpp"
+#include "network/measured_document.hpp"
 
 namespace headway {
 namespace {
@@ -93,13 +94,12 @@ Failure read_model(const EvalJson& json, FittedParameters& parameters) {
 
 /// The models that headway measure has fitted.
 Failure read_measured_models(const EvalJson& json, FittedParameters& parameters) {
-    const auto models = json.find("models");
-    if (models == json.end() || !models->is_array() || models->empty())
+    const auto document = read_measured_document(json);
+    if (!document) return tl::unexpected(document.error());
+    if (document->models.empty())
         return eval_failure("it has no models: headway measure --network-only fits none");
-    for (const EvalJson& model : *models) {
-        if (!model.is_object()) return eval_failure("one of its models is no object");
-        if (const auto read = read_model(model, parameters); !read) return read;
-    }
+    for (const auto& model : document->models)
+        if (const auto read = read_model(EvalJson(model), parameters); !read) return read;
     return {};
 }
 
@@ -107,7 +107,7 @@ Failure read_document(std::string_view text, FittedParameters& parameters) {
     const EvalJson json = parse_json<EvalJson>(text);
     if (json.is_discarded()) return eval_failure("it is no JSON");
     if (!json.is_object()) return eval_failure("it is no object");
-    if (json.value("format", EvalJson()) == "headway-measure") return read_measured_models(json, parameters);
+    if (is_measured_document(json)) return read_measured_models(json, parameters);
     return read_model(json, parameters);
 }
 

@@ -5,124 +5,69 @@
 #include <cmath>
 #include <limits>
 
-#include "base/json.hpp"
+#include <fmt/core.h>
+
+#include "network/measured_document.hpp"
 
 namespace headway {
 namespace {
 
-constexpr std::size_t list_max = 100'000;
-
-/// Reads what plans use of a document (measure/measured_document.hpp).
-class CostsReader {
-public:
-    CostsReader(const nlohmann::json& document, MeasuredCosts& costs) : in_(document), costs_(costs) {
-        read_hosts(document.value("hosts", nlohmann::json()));
-        const nlohmann::json messages = document.value("messages", nlohmann::json());
-        if (messages.is_object()) read_messages(messages);
-        else in_.fail("messages: it has none, as with --network-only; measure without that");
+/// Of times of a document.  Their mean is that of the usual rounds; those that met a time-out are
+/// on levels, where there are any.
+MeasuredSize size_of(const MeasuredDocument::Time& time, double timeout_s) {
+    constexpr double half_a_call = 0.5;  // Jeffreys' prior: what to expect of others if none of n did
+    const double mean_s = time.mean_s.value_or(0);
+    MeasuredSize size{static_cast<double>(time.bytes), mean_s, 0, time.retransmissions > 0,
+                      time.median_s.value_or(mean_s)};
+    double delay_s = 0;
+    for (const auto& [level_s, probability] : time.levels) {
+        size.timeout_part += probability;
+        delay_s += probability * std::max(0.0, level_s - mean_s);
     }
-
-    [[nodiscard]] const std::optional<std::string>& mistake() const { return in_.mistake(); }
-    [[nodiscard]] const std::vector<std::vector<std::string>>& parts() const { return parts_; }
-
-private:
-    void read_hosts(const nlohmann::json& hosts) {
-        if (!hosts.is_array() || hosts.empty()) return in_.fail("hosts: it names none");
-        for (const nlohmann::json& host : hosts) {
-            if (!host.is_object() || !host.contains("name") || !host["name"].is_string())
-                return in_.fail("hosts: one of them has no name");
-            costs_.hosts.push_back(host["name"].get<std::string>());
-        }
+    if (size.was_lossy && size.timeout_part == 0) {
+        size.timeout_part = half_a_call / (static_cast<double>(time.rounds) + 1);
+        delay_s = size.timeout_part * timeout_s;
     }
+    size.time_s += delay_s;
+    return size;
+}
 
-    void read_messages(const nlohmann::json& messages) {
-        const auto rto = messages.value("least_retransmission_timeout_s", nlohmann::json());
-        if (rto.is_number() && rto.get<double>() > 0) costs_.rto_s = rto.get<double>();
-        else if (!rto.is_null())
-            in_.fail("messages.least_retransmission_timeout_s: it is no positive number");
-        if (messages.contains("all_to_all")) read_all_to_alls(messages["all_to_all"]);
-        if (messages.contains("many_to_one"))
-            costs_.gather.sizes = sizes_of(messages["many_to_one"], "messages.many_to_one");
-        if (messages.contains("neighbours")) read_neighbours(messages["neighbours"]);
+std::vector<MeasuredSize> sizes_of(const std::vector<MeasuredDocument::Time>& times,
+                                   double timeout_s) {
+    std::vector<MeasuredSize> sizes;
+    for (const MeasuredDocument::Time& time : times)
+        if (time.rounds > 0) sizes.push_back(size_of(time, timeout_s));
+    std::ranges::sort(sizes, {}, &MeasuredSize::bytes);
+    return sizes;
+}
+
+/// As many of the hosts, far apart in their list: those of a measured all-to-all.
+std::vector<std::string> spread_out(const std::vector<std::string>& hosts, std::size_t count) {
+    std::vector<std::string> part;
+    for (std::size_t i = 0; i < count; ++i) part.push_back(hosts[i * hosts.size() / count]);
+    return part;
+}
+
+/// The document's hosts are the topology's, each named once.
+MeasuredCosts costs_of(const MeasuredDocument& document, const Topology& topology) {
+    const MeasuredDocument::Messages& messages = *document.messages;
+    const double timeout_s = messages.least_retransmission_timeout_s.value_or(rto_default_s);
+    MeasuredCosts costs;
+    costs.hosts = document.host_names();
+    costs.rto_s = messages.least_retransmission_timeout_s;
+    for (const MeasuredDocument::AllToAll& all : messages.all_to_all) {
+        const auto part = topology.resolve(spread_out(costs.hosts, all.hosts));
+        costs.all_to_alls.push_back({topology.count(*part), sizes_of(all.times, timeout_s)});
     }
-
-    void read_neighbours(const nlohmann::json& grids) {
-        constexpr const char* place = "messages.neighbours";
-        if (!grids.is_array()) return in_.fail("{}: it is no array", place);
-        for (const nlohmann::json& grid : grids) {
-            MeasuredNeighbours& measured = costs_.neighbours.emplace_back();
-            JsonReader in(grid);
-            const JsonValue flows = in["flows"];
-            const std::size_t last = costs_.hosts.size() - 1;
-            for (std::size_t i = 0, n = flows.size(1, list_max); i < n; ++i) {
-                const JsonValue flow = flows[i];
-                if (flow.size(2, 2) == 2) measured.flows.emplace_back(flow[0].count(0, last), flow[1].count(0, last));
-            }
-            static_cast<void>(in["times"]);
-            if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
-            measured.exchanges.sizes = sizes_of(grid["times"], place);
-        }
+    costs.gather.spread = topology.count(*topology.resolve(costs.hosts));
+    costs.gather.sizes = sizes_of(messages.many_to_one, timeout_s);
+    for (const MeasuredDocument::Neighbours& grid : messages.neighbours) {
+        MeasuredNeighbours& measured = costs.neighbours.emplace_back();
+        measured.flows = grid.flows;
+        measured.exchanges.sizes = sizes_of(grid.times, timeout_s);
     }
-
-    void read_all_to_alls(const nlohmann::json& rows) {
-        constexpr const char* place = "messages.all_to_all";
-        if (!rows.is_array()) return in_.fail("{}: it is no array", place);
-        for (const nlohmann::json& row : rows) {
-            JsonReader in(row);
-            const std::uint64_t hosts = in["hosts"].count(2, costs_.hosts.size());
-            static_cast<void>(in["times"]);
-            if (auto error = in.finish()) return in_.fail("{}: {}", place, *error);
-            std::vector<std::string>& part = parts_.emplace_back();  // far apart in the list of hosts
-            for (std::size_t i = 0; i < hosts; ++i) part.push_back(costs_.hosts[i * costs_.hosts.size() / hosts]);
-            costs_.all_to_alls.push_back({{}, sizes_of(row["times"], place)});
-        }
-    }
-
-    std::vector<MeasuredSize> sizes_of(const nlohmann::json& rows, std::string_view place) {
-        std::vector<MeasuredSize> sizes;
-        if (!rows.is_array()) in_.fail("{}: it is no array", place);
-        for (const nlohmann::json& row : rows) sizes.push_back(size_of(row, place));
-        std::ranges::sort(sizes, {}, &MeasuredSize::bytes);
-        return sizes;
-    }
-
-    /// A TIME of the document.  Its mean is that of the usual rounds; those that met a time-out
-    /// are "levels", where there are any.
-    MeasuredSize size_of(const nlohmann::json& row, std::string_view place) {
-        constexpr double half_a_call = 0.5;  // Jeffreys' prior: what to expect of others if none of n did
-        constexpr std::uint64_t rounds_max = 1'000'000'000, bytes_max = 1'000'000'000'000;
-        JsonReader in(row);
-        const JsonValue seconds = in["seconds"];
-        MeasuredSize size{static_cast<double>(in["bytes"].count(1, bytes_max)),
-                          seconds.is_null() ? 0 : seconds.number(Sign::positive), 0,
-                          in["retransmissions"].count(0, UINT64_MAX) > 0};
-        const JsonValue median = in.optional("median_s");
-        size.usual_s = median.is_there() && !median.is_null() ? median.number(Sign::positive) : size.time_s;
-        const auto rounds = static_cast<double>(in["rounds"].count(1, rounds_max));
-        static_cast<void>(in["half_width_s"]);
-        const JsonValue levels = in.optional("levels");
-        double delay_s = 0;
-        for (std::size_t i = 0, n = levels.size(0, list_max); i < n; ++i) {
-            const auto level = levels[i].numbers(2, 2, Sign::not_negative);
-            if (level.size() != 2) continue;
-            size.timeout_part += level[1];
-            delay_s += level[1] * std::max(0.0, level[0] - size.time_s);
-        }
-        if (seconds.is_null() && size.timeout_part == 0)
-            seconds.fail("must be a positive number where no round is on a level");
-        if (size.was_lossy && size.timeout_part == 0) {
-            size.timeout_part = half_a_call / (rounds + 1);
-            delay_s = size.timeout_part * costs_.rto_s.value_or(rto_default_s);
-        }
-        size.time_s += delay_s;
-        if (auto error = in.finish()) in_.fail("{}: {}", place, *error);
-        return size;
-    }
-
-    JsonReader in_;
-    MeasuredCosts& costs_;
-    std::vector<std::vector<std::string>> parts_;  ///< the hosts of each of its all-to-alls
-};
+    return costs;
+}
 
 /// Says whether as many hosts take part, within one of each cluster.
 bool is_spread_as(const Exchange& exchange, std::uint32_t all_hosts, const HostCounts& measured) {
@@ -290,23 +235,21 @@ FileResult<MeasuredCosts> read_measured_costs(std::string_view text, std::string
             {std::string(file), 0, "", std::move(reason), std::move(advice)}});
     };
     constexpr const char* write_it = "write it with headway measure --json";
-    const auto document = parse_json<nlohmann::json>(text);
-    if (!document.is_object() || document.value("format", nlohmann::json()) != "headway-measure")
-        return mistake("it is no document of headway measure", write_it);
-    MeasuredCosts costs;
-    const CostsReader reader(document, costs);
-    if (reader.mistake()) return mistake(*reader.mistake(), write_it);
-    const auto hosts = topology.resolve(costs.hosts);
+    auto document = parse_measured_document(text, file);
+    if (!document) return tl::unexpected(std::move(document.error()));
+    if (document->hosts.empty()) return mistake("hosts: it names none", write_it);
+    if (!document->messages)
+        return mistake("messages: it has none, as with --network-only; measure without that",
+                       write_it);
+    const auto hosts = topology.resolve(document->host_names());
     if (!hosts) {
         return mistake(
             "hosts: " + hosts.error().message,
             "measure the hosts of this network's clusters, by the names that they have there");
     }
-    costs.gather.spread = topology.count(*hosts);
-    if (costs.gather.spread.total() != costs.hosts.size())
+    if (topology.count(*hosts).total() != document->hosts.size())
         return mistake("hosts: one of them is named twice", write_it);
-    for (std::size_t i = 0; i < costs.all_to_alls.size(); ++i)
-        costs.all_to_alls[i].spread = topology.count(*topology.resolve(reader.parts()[i]));
+    MeasuredCosts costs = costs_of(*document, topology);
     learn_delays(costs, topology);
     return costs;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "measure/measured_document.hpp"
+#include "measure/measured_report.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "base/hostlist.hpp"
-#include "base/json.hpp"
 #include "base/units.hpp"
 #include "base/version.hpp"
 
@@ -16,6 +15,7 @@ namespace headway {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
+using Document = MeasuredDocument;
 
 std::vector<std::string> names_below(const HostTree& tree, std::size_t node, const std::vector<std::string>& hosts) {
     std::vector<std::string> names;
@@ -24,28 +24,23 @@ std::vector<std::string> names_below(const HostTree& tree, std::size_t node, con
     return names;
 }
 
-OrderedJson link_json(const MeasuredNetwork& network, const std::vector<std::string>& hosts, DirectedLink link) {
-    const bool is_trunk = !network.tree.is_host(link.node);
-    OrderedJson json{{"hosts", names_below(network.tree, link.node, hosts)},
-                     {"is_trunk", is_trunk},
-                     {"direction", link.is_up ? "up" : "down"},
-                     {"bps", nullptr},
-                     {"exact", false},
-                     {"delay_s", nullptr},
-                     {"buffer_bytes", nullptr},
-                     {"buffer_error_bytes", nullptr},
-                     {"buffer_exact", false}};
+Document::Link document_of(const MeasuredNetwork& network, const std::vector<std::string>& hosts,
+                           DirectedLink link) {
+    Document::Link row;
+    row.hosts = names_below(network.tree, link.node, hosts);
+    row.is_trunk = !network.tree.is_host(link.node);
+    row.is_up = link.is_up;
     if (const auto found = network.capacities.find(link); found != network.capacities.end()) {
-        json["bps"] = std::llround(8 * found->second.bytes_per_s);
-        json["exact"] = found->second.is_exact;
+        row.bps = 8 * found->second.bytes_per_s;
+        row.is_exact = found->second.is_exact;
     }
-    if (is_trunk) json["delay_s"] = network.delay_s.at(link.node);
+    if (row.is_trunk) row.delay_s = network.delay_s.at(link.node);
     if (const auto found = network.buffers.find(link); found != network.buffers.end()) {
-        json["buffer_bytes"] = std::llround(found->second.bytes);
-        json["buffer_error_bytes"] = std::llround(found->second.error_bytes);
-        json["buffer_exact"] = !found->second.is_lower_bound;
+        row.buffer_bytes = found->second.bytes;
+        row.buffer_error_bytes = found->second.error_bytes;
+        row.is_buffer_exact = !found->second.is_lower_bound;
     }
-    return json;
+    return row;
 }
 
 std::vector<DirectedLink> all_links(const HostTree& tree) {
@@ -99,19 +94,36 @@ void print_tree(std::string& text, const MeasuredNetwork& network, const std::ve
 
 // ----------------------------------------------------------------------- messages
 
-OrderedJson time_json(const SizedTime& time) {
-    const bool is_known = std::isfinite(time.time_s.half_width);
-    return {{"bytes", time.bytes},
-            {"seconds", time.time_s.value},
-            {"half_width_s", is_known ? OrderedJson(time.time_s.half_width) : OrderedJson()},
-            {"rounds", time.rounds_s.size()},
-            {"retransmissions", time.retransmissions}};
+/// Of a time, and of one with the levels to which it escalated.
+Document::Time document_of(const SizedTime& time) {
+    Document::Time row{time.bytes, {}, time.time_s.half_width, time.rounds_s.size(),
+                       time.retransmissions, {}, {}};
+    if (!time.rounds_s.empty()) row.mean_s = time.time_s.value;
+    for (const EscalationLevel& level : time.levels)
+        row.levels.push_back({level.time_s, level.probability});
+    return row;
 }
 
-OrderedJson times_json(const std::vector<SizedTime>& times) {
-    OrderedJson list = OrderedJson::array();
-    for (const SizedTime& time : times) list.push_back(time_json(time));
-    return list;
+std::vector<Document::Time> document_of(const std::vector<SizedTime>& times) {
+    std::vector<Document::Time> rows;
+    for (const SizedTime& time : times) rows.push_back(document_of(time));
+    return rows;
+}
+
+/// Of collectives, with their medians; all rounds of some are on levels.
+std::vector<Document::Time> escalating_of(const std::vector<SizedTime>& times) {
+    std::vector<Document::Time> rows = document_of(times);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (times[i].median_s != 0) rows[i].median_s = times[i].median_s;
+        else rows[i].mean_s = rows[i].half_width_s = std::nullopt;
+    }
+    return rows;
+}
+
+std::vector<Document::Pair> document_of(const std::vector<Flow>& flows) {
+    std::vector<Document::Pair> pairs;
+    for (const Flow& flow : flows) pairs.emplace_back(flow.from, flow.to);
+    return pairs;
 }
 
 OrderedJson points_json(const std::vector<GapPoint>& gap) {
@@ -120,113 +132,81 @@ OrderedJson points_json(const std::vector<GapPoint>& gap) {
     return list;
 }
 
-OrderedJson pair_json(const PairMessages& pair, const std::vector<std::string>& hosts) {
-    return {{"from", hosts[pair.from]},
-            {"to", hosts[pair.to]},
-            {"L_s", pair.gap.empty() ? OrderedJson() : OrderedJson(pair.latency_s)},
-            {"g0_s", pair.empty_gap_s.value},
-            {"alpha_s", pair.cost.startup_s},
-            {"beta_s_per_byte", pair.cost.per_byte_s},
-            {"one_way_bytes_per_s", pair.one_way_bytes_per_s},
-            {"both_ways_bytes_per_s", pair.both_ways_bytes_per_s},
-            {"round_trips", times_json(pair.round_trips)},
-            {"gap", points_json(pair.gap)}};
+Document::MessagePair document_of(const PairMessages& pair, const std::vector<std::string>& hosts) {
+    Document::MessagePair row{hosts[pair.from],
+                              hosts[pair.to],
+                              {},
+                              pair.empty_gap_s.value,
+                              pair.cost.startup_s,
+                              pair.cost.per_byte_s,
+                              pair.one_way_bytes_per_s,
+                              pair.both_ways_bytes_per_s,
+                              document_of(pair.round_trips),
+                              {}};
+    if (!pair.gap.empty()) row.latency_s = pair.latency_s;
+    for (const GapPoint& point : pair.gap) row.gap.push_back({point.message_bytes, point.gap_s});
+    return row;
 }
 
 /// In the document, and for people.
 struct PlaceWords {
-    const char* name;
+    Document::Share::Direction direction;
     const char* phrase;
 };
 
 PlaceWords words_of(SharedLink::Place place) {
+    using Direction = Document::Share::Direction;
     switch (place) {
-        case SharedLink::Place::into_host: return {"in", "into"};
-        case SharedLink::Place::out_of_host: return {"out", "out of"};
+        case SharedLink::Place::into_host: return {Direction::in, "into"};
+        case SharedLink::Place::out_of_host: return {Direction::out, "out of"};
         case SharedLink::Place::across_trunk: break;
     }
-    return {"trunk", "from the switch of"};
+    return {Direction::trunk, "from the switch of"};
 }
 
-/// Times of collectives, with the levels to which they escalated.
-OrderedJson levels_json(const std::vector<SizedTime>& times) {
-    OrderedJson list = times_json(times);
-    for (std::size_t i = 0; i < times.size(); ++i) {
-        list[i]["median_s"] = times[i].median_s;
-        if (times[i].median_s == 0) list[i]["seconds"] = list[i]["half_width_s"] = list[i]["median_s"] = nullptr;  // all waited
-        OrderedJson& levels = list[i]["levels"] = OrderedJson::array();
-        for (const EscalationLevel& level : times[i].levels) levels.push_back({level.time_s, level.probability});
-    }
-    return list;
-}
-
-OrderedJson messages_json(const MeasuredMessages& messages, const HostTree& tree,
-                          const std::vector<std::string>& hosts) {
-    OrderedJson pairs = OrderedJson::array(), delays = OrderedJson::array(), shares = OrderedJson::array(),
-                all_to_all = OrderedJson::array(), neighbours = OrderedJson::array();
-    for (const PairMessages& pair : messages.pairs) pairs.push_back(pair_json(pair, hosts));
-    for (const ProcessingDelay& host : messages.hosts) delays.push_back({{"C", host.fixed_s}, {"t", host.per_byte_s}});
+Document::Messages document_of(const MeasuredMessages& messages, const HostTree& tree,
+                               const std::vector<std::string>& hosts) {
+    Document::Messages document;
+    for (const PairMessages& pair : messages.pairs)
+        document.pairs.push_back(document_of(pair, hosts));
+    for (const ProcessingDelay& host : messages.hosts)
+        document.hosts.push_back({host.fixed_s, host.per_byte_s});
     for (const SharedLink& link : messages.shares.links)
-        shares.push_back({{"hosts", names_below(tree, link.node, hosts)},
-                          {"direction", words_of(link.place).name},
-                          {"flows", link.flows},
-                          {"total_bytes_per_s", link.total_bytes_per_s},
-                          {"least_bytes_per_s", link.least_bytes_per_s},
-                          {"most_bytes_per_s", link.most_bytes_per_s}});
-    const auto& both_ways = messages.shares.both_ways;
+        document.shares.push_back({names_below(tree, link.node, hosts),
+                                   words_of(link.place).direction, link.flows,
+                                   link.total_bytes_per_s, link.least_bytes_per_s,
+                                   link.most_bytes_per_s});
+    if (const auto& both = messages.shares.both_ways)
+        document.two_in_one_out = {both->in_bytes_per_s, both->out_bytes_per_s};
     for (const AllToAllTimes& all : messages.all_to_all)
-        all_to_all.push_back({{"hosts", all.hosts}, {"times", levels_json(all.times)}});
-    for (const NeighbourTimes& grid : messages.neighbours) {
-        OrderedJson flows = OrderedJson::array();
-        for (const Flow& flow : grid.flows) flows.push_back({flow.from, flow.to});
-        neighbours.push_back({{"flows", std::move(flows)}, {"times", levels_json(grid.times)}});
-    }
-    const bool has_timeout = messages.least_timeout_us > 0;
-    return {{"pairs", std::move(pairs)},
-            {"hosts", std::move(delays)},
-            {"shares", std::move(shares)},
-            {"two_in_one_out", both_ways ? OrderedJson{{"in_bytes_per_s", both_ways->in_bytes_per_s},
-                                                       {"out_bytes_per_s", both_ways->out_bytes_per_s}}
-                                         : OrderedJson()},
-            {"all_to_all", std::move(all_to_all)},
-            {"neighbours", std::move(neighbours)},
-            {"many_to_one", levels_json(messages.many_to_one)},
-            {"one_to_many", times_json(messages.one_to_many)},
-            {"least_retransmission_timeout_s",
-             has_timeout ? OrderedJson(messages.least_timeout_us / 1e6) : OrderedJson()}};
+        document.all_to_all.push_back({all.hosts, escalating_of(all.times)});
+    for (const NeighbourTimes& grid : messages.neighbours)
+        document.neighbours.push_back({document_of(grid.flows), escalating_of(grid.times)});
+    document.many_to_one = escalating_of(messages.many_to_one);
+    document.one_to_many = document_of(messages.one_to_many);
+    if (messages.least_timeout_us > 0)
+        document.least_retransmission_timeout_s = messages.least_timeout_us / 1e6;
+    return document;
 }
 
-OrderedJson heights_json(const std::vector<MeasuredHeight>& heights) {
-    OrderedJson list = OrderedJson::array();
-    for (const MeasuredHeight& height : heights) {
-        OrderedJson pairs = OrderedJson::array();
-        for (const Flow& pair : height.pairs) pairs.push_back({pair.from, pair.to});
-        list.push_back({{"pairs", std::move(pairs)},
-                        {"one_way_bytes_per_s", height.one_way_bytes_per_s},
-                        {"both_ways_bytes_per_s", height.both_ways_bytes_per_s},
-                        {"buffer_delay_s", height.buffer_delay_s ? OrderedJson(*height.buffer_delay_s) : OrderedJson()},
-                        {"buffer_delay_exact", height.buffer_delay_s && !height.is_delay_lower_bound}});
-    }
-    return list;
+Document::Height document_of(const MeasuredHeight& height) {
+    return {document_of(height.pairs), height.one_way_bytes_per_s, height.both_ways_bytes_per_s,
+            height.buffer_delay_s, height.buffer_delay_s && !height.is_delay_lower_bound};
 }
 
-OrderedJson sharing_json(const std::vector<MeasuredSharing>& sharing, const std::vector<std::string>& hosts) {
-    OrderedJson list = OrderedJson::array();
-    for (const MeasuredSharing& one : sharing) {
-        const auto is_shared = one.is_shared();
-        list.push_back({{"port", hosts[one.port]},
-                        {"other_port", hosts[one.other_port]},
-                        {"alone_bytes", std::llround(one.alone.bytes)},
-                        {"together_bytes", std::llround(one.together.bytes)},
-                        {"error_bytes", std::llround(one.alone.error_bytes + one.together.error_bytes)},
-                        {"shared", is_shared ? OrderedJson(*is_shared) : OrderedJson()}});
-    }
-    return list;
+Document::BufferSharing document_of(const MeasuredSharing& sharing,
+                                    const std::vector<std::string>& hosts) {
+    return {hosts[sharing.port],
+            hosts[sharing.other_port],
+            sharing.alone.bytes,
+            sharing.together.bytes,
+            sharing.alone.error_bytes + sharing.together.error_bytes,
+            sharing.is_shared()};
 }
 
-/// Writes the models as headway fit writes them and headway predict reads them.
-OrderedJson models_json(const MeasuredMessages& messages) {
-    OrderedJson models = OrderedJson::array();
+/// Makes the models as headway fit writes them and headway predict reads them.
+std::vector<OrderedJson> models_of(const MeasuredMessages& messages) {
+    std::vector<OrderedJson> models;
     const auto finite = [](double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(); };
     if (const auto& fitted = messages.contention) {
         models.push_back({{"model", "contention"},
@@ -322,35 +302,37 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
 
 }  // namespace
 
-OrderedJson measured_json(const MeasuredNetwork& network, const MeasuredMessages* messages,
-                          const MeasureCircumstances& circumstances,
-                          const std::vector<std::string>& differences) {
-    OrderedJson hosts = OrderedJson::array(), links = OrderedJson::array(), trips = OrderedJson::array();
-    for (std::size_t i = 0; i < circumstances.hosts.size(); ++i)
-        hosts.push_back({{"name", circumstances.hosts[i]},
-                         {"address", circumstances.addresses[i]},
-                         {"node", circumstances.nodes[i]}});
+MeasuredDocument document_of(const MeasuredNetwork& network, const MeasuredMessages* messages,
+                             const MeasureCircumstances& circumstances,
+                             const std::vector<std::string>& differences) {
+    const std::vector<std::string>& hosts = circumstances.hosts;
+    MeasuredDocument document;
+    document.headway = version;
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+        document.hosts.push_back({hosts[i], circumstances.addresses[i], circumstances.nodes[i]});
+    document.bytes_sent = circumstances.bytes_sent;
+    document.seconds = circumstances.seconds;
+    document.start_skew_s = circumstances.start_skew_s;
+    document.resolution_s = network.resolution_s;
     for (const DirectedLink& link : all_links(network.tree))
-        links.push_back(link_json(network, circumstances.hosts, link));
+        document.links.push_back(document_of(network, hosts, link));
     for (std::size_t i = 0; i < network.tree.host_count(); ++i) {
         for (std::size_t j = i + 1; j < network.tree.host_count(); ++j)
-            trips.push_back({i, j, 2 * network.shortest_s.at(i, j), 2 * network.shortest_full_s.at(i, j)});
+            document.round_trips.push_back({{i, j},
+                                            2 * network.shortest_s.at(i, j),
+                                            2 * network.shortest_full_s.at(i, j)});
     }
-    return {{"format", "headway-measure"},
-            {"headway", version},
-            {"hosts", std::move(hosts)},
-            {"bytes_sent", circumstances.bytes_sent},
-            {"seconds", circumstances.seconds},
-            {"start_skew_s", circumstances.start_skew_s},
-            {"resolution_s", network.resolution_s},
-            {"links", std::move(links)},
-            {"round_trips", std::move(trips)},
-            {"buffer_sharing", sharing_json(network.sharing, circumstances.hosts)},
-            {"heights", heights_json(network.heights)},
-            {"messages", messages != nullptr ? messages_json(*messages, network.tree, circumstances.hosts) : OrderedJson()},
-            {"models", messages != nullptr ? models_json(*messages) : OrderedJson::array()},
-            {"differences", differences},
-            {"remarks", all_remarks(network, messages)}};
+    for (const MeasuredSharing& one : network.sharing)
+        document.buffer_sharing.push_back(document_of(one, hosts));
+    for (const MeasuredHeight& height : network.heights)
+        document.heights.push_back(document_of(height));
+    if (messages != nullptr) {
+        document.messages = document_of(*messages, network.tree, hosts);
+        document.models = models_of(*messages);
+    }
+    document.differences = differences;
+    document.remarks = all_remarks(network, messages);
+    return document;
 }
 
 std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages* messages,
