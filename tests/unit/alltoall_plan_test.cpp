@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/matb.hpp"
-#include "plan/plan_needs.hpp"
+#include "models/alltoall_algorithms.hpp"
 #include "topologies.hpp"
 
 namespace headway::test {

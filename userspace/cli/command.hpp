@@ -2,12 +2,13 @@
 // A verb of the command line: its options, and what it does.
 //
 // A command adds its verb and options when it is made, and runs after the
-// command line has been read.  main.cpp has the list.
+// command line has been read.  Each is in VERB_command.cpp; main.cpp has the list.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -43,5 +44,25 @@ protected:
 private:
     Verb verb_;
 };
+
+[[nodiscard]] std::unique_ptr<Command> check_config_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> compare_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> completion_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> doctor_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> fit_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> jobs_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> measure_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> off_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> on_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> plan_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> planner_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> predict_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> record_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> run_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> selftest_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> status_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> top_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> topology_command(const CommandLine& line);
+[[nodiscard]] std::unique_ptr<Command> wait_command(const CommandLine& line);
 
 }  // namespace headway

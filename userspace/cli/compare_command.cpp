@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compare_command.hpp"
-
+// `headway compare`: predicted times of collectives beside measured ones, from the reports
+// that the MPI helper writes (HEADWAY_REPORT=FILE.json).
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "call_report.hpp"
+#include "cli/command.hpp"
 #include "cli/network_options.hpp"
 #include "cli/svg_chart.hpp"
 #include "whole_file.hpp"
 
 namespace headway {
 namespace {
+
+class CompareCommand final : public Command {
+public:
+    explicit CompareCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    std::vector<std::string> reports_;
+    std::string keep_;
+    std::string svg_;
+    bool json_ = false;
+};
 
 using glue::CallKind;
 using glue::CallReport;
@@ -131,6 +146,10 @@ ExitStatus CompareCommand::run() const {
         print_verdict(*all);
     }
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> compare_command(const CommandLine& line) {
+    return std::make_unique<CompareCommand>(line);
 }
 
 }  // namespace headway

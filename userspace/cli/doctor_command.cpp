@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor_command.hpp"
-
+// `headway doctor`: looks at this node and its way to other hosts, and says what costs
+// performance.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,10 +14,24 @@
 #include "base/progress.hpp"
 #include "base/units.hpp"
 #include "base/version.hpp"
+#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "doctor/judge.hpp"
 
 namespace headway {
 namespace {
+
+class DoctorCommand final : public Command {
+public:
+    explicit DoctorCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    ControlOptions control_;
+    std::vector<std::string> hosts_;
+    std::uint32_t seconds_ = 5;
+    bool json_ = false;
+};
 
 using OrderedJson = nlohmann::ordered_json;
 constexpr std::uint32_t longest_look_s = 3600;
@@ -176,6 +191,10 @@ ExitStatus DoctorCommand::run() const {
         return ExitStatus::bad_config;
     }
     return costs_performance(findings) ? ExitStatus::failure : ExitStatus::ok;
+}
+
+std::unique_ptr<Command> doctor_command(const CommandLine& line) {
+    return std::make_unique<DoctorCommand>(line);
 }
 
 }  // namespace headway

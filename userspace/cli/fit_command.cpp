@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/fit_command.hpp"
-
+// `headway fit`: parameters of the models from measurements.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,15 +7,40 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "base/json.hpp"
 #include "base/progress.hpp"
+#include "cli/command.hpp"
 #include "cli/fit_models.hpp"
 #include "cli/network_options.hpp"
 #include "formats/measurement_csv.hpp"
 
 namespace headway {
 namespace {
+
+struct FitOptions {
+    std::string model;  ///< "contention", "manytoone", "plogpt"
+    std::string file;   ///< CSV, or JSON if it begins with '{'
+    // For CSV, which has measurements only:
+    std::optional<double> processes;   ///< n; of a many-to-one the sources
+    std::optional<double> startup_s;   ///< alpha, or C of every source
+    std::optional<double> per_byte_s;  ///< beta, or t of every source
+    std::optional<double> rate_bytes_per_s;  ///< of every path of a many-to-one
+    std::optional<double> threshold_bytes;   ///< M; none: chosen
+    std::string svg;                         ///< picture of measured against fitted
+    bool json = false;
+};
+
+class FitCommand final : public Command {
+public:
+    explicit FitCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    FitOptions options_;
+};
 
 constexpr std::size_t file_max_bytes = 64 << 20;
 
@@ -198,6 +222,10 @@ ExitStatus FitCommand::run() const {
         print_text(*report);
     }
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> fit_command(const CommandLine& line) {
+    return std::make_unique<FitCommand>(line);
 }
 
 }  // namespace headway

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job_command.hpp"
-
+// `headway job`: start, end and list jobs of this node.
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,8 @@
 #include "base/hostlist.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
 #include "formats/rank_placement.hpp"
@@ -18,6 +22,34 @@
 
 namespace headway {
 namespace {
+
+struct JobOptions {
+    ControlOptions control;
+    std::string name;
+    std::string user;                 ///< name or number; empty: who runs this
+    std::vector<std::string> hosts;
+    std::uint32_t ranks_per_host = 1;
+    std::uint32_t weight = 1;
+    std::uint64_t start = 0;          ///< 0: none is told
+    std::vector<std::string> pattern;  ///< "alltoall", or files of a traffic matrix
+    std::string map_by = "slot";
+    bool is_lasting = false;
+    bool json = false;
+};
+
+class JobsCommand final : public Command {
+public:
+    explicit JobsCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    void add_job_options(const Verb& one);
+
+    JobOptions options_;
+    Verb start_;
+    Verb end_;
+    Verb list_;
+};
 
 constexpr const char* job_verb = "job";
 
@@ -173,6 +205,10 @@ ExitStatus JobsCommand::run() const {
         print_jobs(answer->value("jobs", Json::array()));
     }
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> jobs_command(const CommandLine& line) {
+    return std::make_unique<JobsCommand>(line);
 }
 
 }  // namespace headway

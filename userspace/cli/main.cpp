@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway: the command line for administrators; see headway(1).
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "base/version.hpp"
-#include "cli/check_config_command.hpp"
-#include "cli/compare_command.hpp"
-#include "cli/completion_command.hpp"
-#include "cli/doctor_command.hpp"
-#include "cli/fit_command.hpp"
-#include "cli/job_command.hpp"
-#include "cli/measure_command.hpp"
-#include "cli/plan_command.hpp"
-#include "cli/planner_command.hpp"
-#include "cli/predict_command.hpp"
-#include "cli/run_command.hpp"
-#include "cli/selftest_command.hpp"
-#include "cli/status_command.hpp"
-#include "cli/switch_command.hpp"
-#include "cli/top_command.hpp"
-#include "cli/topology_command.hpp"
-#include "cli/wait_command.hpp"
+#include "cli/command.hpp"
 
 namespace headway {
 namespace {
@@ -28,27 +13,15 @@ namespace {
 int to_int(ExitStatus status) { return static_cast<int>(status); }
 
 /// In the order in which --help lists them.
+constexpr std::array makers{
+    doctor_command, measure_command, plan_command, predict_command, compare_command, fit_command,
+    selftest_command, status_command, top_command, jobs_command, wait_command, off_command,
+    on_command, check_config_command, topology_command, run_command, record_command,
+    planner_command, completion_command};
+
 std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     std::vector<std::unique_ptr<Command>> commands;
-    commands.push_back(std::make_unique<DoctorCommand>(line));
-    commands.push_back(std::make_unique<MeasureCommand>(line));
-    commands.push_back(std::make_unique<PlanCommand>(line));
-    commands.push_back(std::make_unique<PredictCommand>(line));
-    commands.push_back(std::make_unique<CompareCommand>(line));
-    commands.push_back(std::make_unique<FitCommand>(line));
-    commands.push_back(std::make_unique<SelftestCommand>(line));
-    commands.push_back(std::make_unique<StatusCommand>(line));
-    commands.push_back(std::make_unique<TopCommand>(line));
-    commands.push_back(std::make_unique<JobsCommand>(line));
-    commands.push_back(std::make_unique<WaitCommand>(line));
-    commands.push_back(std::make_unique<SwitchCommand>(line, SwitchCommand::To::off));
-    commands.push_back(std::make_unique<SwitchCommand>(line, SwitchCommand::To::on));
-    commands.push_back(std::make_unique<CheckConfigCommand>(line));
-    commands.push_back(std::make_unique<TopologyCommand>(line));
-    commands.push_back(std::make_unique<RunCommand>(line));
-    commands.push_back(std::make_unique<RecordCommand>(line));
-    commands.push_back(std::make_unique<PlannerCommand>(line));
-    commands.push_back(std::make_unique<CompletionCommand>(line));
+    for (const auto make : makers) commands.push_back(make(line));
     return commands;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/measure_command.hpp"
-
+// `headway measure`: what the network between some hosts is, by trying it.
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "base/json.hpp"
 #include "base/progress.hpp"
 #include "base/units.hpp"
+#include "cli/command.hpp"
 #include "cli/network_options.hpp"
 #include "config/network_file.hpp"
 #include "config/user_networks.hpp"
@@ -25,6 +27,35 @@
 
 namespace headway {
 namespace {
+
+struct MeasureOptions {
+    std::vector<std::string> hosts;
+    std::string launch;
+    std::string program;
+    std::string config;
+    std::string from;
+    std::string since;
+    std::vector<std::string> write;
+    std::string output;
+    std::string max_bytes;
+    std::uint32_t max_load_percent = 25;
+    std::uint32_t patience_s = 30;
+    std::uint32_t first_port = 0;
+    bool network_only = false;
+    bool forget = false;
+    bool json = false;
+    bool agent = false;
+    bool call = false;
+};
+
+class MeasureCommand final : public Command {
+public:
+    explicit MeasureCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    MeasureOptions options_;
+};
 
 using OrderedJson = nlohmann::ordered_json;
 
@@ -308,6 +339,10 @@ ExitStatus MeasureCommand::run() const {
     }
     const auto done = run_agent(std::cin, std::cout, static_cast<std::uint16_t>(options_.first_port));
     return done ? ExitStatus::ok : tell(measure_verb, done.error(), ExitStatus::failure);
+}
+
+std::unique_ptr<Command> measure_command(const CommandLine& line) {
+    return std::make_unique<MeasureCommand>(line);
 }
 
 }  // namespace headway

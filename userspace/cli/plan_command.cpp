@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/plan_command.hpp"
-
+// `headway plan`: how a collective, or a measured matrix, would be paced, and
+// why; from the configuration's file alone, so that it can be tried anywhere.
 #include <iostream>
+#include <optional>
+#include <string>
 
 #include <fmt/core.h>
 
@@ -9,11 +11,31 @@
 #include "base/host_name.hpp"
 #include "base/progress.hpp"
 #include "cli/alltoall_rules.hpp"
+#include "cli/command.hpp"
+#include "cli/network_options.hpp"
 #include "cli/plan_output.hpp"
 #include "cli/shown_plan.hpp"
 
 namespace headway {
 namespace {
+
+struct PlanOptions {
+    PatternOptions pattern;
+    std::string bytes;  ///< message size of a pair of ranks; empty: any
+    std::string node;   ///< empty: this host if the file knows it
+    std::string rules;  ///< file to write Open MPI's rules to; empty: none
+    bool json = false;
+    bool tc = false;
+};
+
+class PlanCommand final : public Command {
+public:
+    explicit PlanCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    PlanOptions options_;
+};
 
 constexpr const char* plan_verb = "plan";
 
@@ -133,6 +155,10 @@ ExitStatus PlanCommand::run() const {
     else if (options_.json) print_plan_json(*shown, pattern->config);
     else print_plan_text(*shown, pattern->config);
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> plan_command(const CommandLine& line) {
+    return std::make_unique<PlanCommand>(line);
 }
 
 }  // namespace headway

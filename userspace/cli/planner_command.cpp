@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/planner_command.hpp"
-
+// headway planner: plans for one job whose nodes have no daemon (jobs/job_planner.hpp).  The MPI helper of
+// rank 0 starts it, with a socket as its standard input; nobody needs to call it.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,19 +15,31 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file_descriptor.hpp"
 #include "base/json.hpp"
 #include "base/limits.hpp"
+#include "cli/command.hpp"
 #include "config/network_line.hpp"
 #include "config/user_networks.hpp"
 #include "jobs/job_planner.hpp"
 #include "look/device_speed.hpp"
 #include "protocol/protocol.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace headway {
 namespace {
+
+class PlannerCommand final : public Command {
+public:
+    explicit PlannerCommand(const CommandLine& line);
+
+    /// Until the other end of the socket is closed, or its process has ended.
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    std::string network_;
+};
 
 constexpr const char* planner_verb = "planner";
 
@@ -127,6 +139,10 @@ ExitStatus PlannerCommand::run() const {
     const FileDescriptor peer = watch_peer(STDIN_FILENO);
     Server(network_).serve(STDIN_FILENO, peer.get());
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> planner_command(const CommandLine& line) {
+    return std::make_unique<PlannerCommand>(line);
 }
 
 }  // namespace headway

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/predict_command.hpp"
-
+// `headway predict`: the time of a collective, a matrix or a program by every
+// model that applies, as a table, as JSON and as a picture over message size or
+// hosts.
 #include <algorithm>
 #include <bit>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "base/clock.hpp"
 #include "base/progress.hpp"
+#include "cli/command.hpp"
+#include "cli/network_options.hpp"
 #include "cli/predicted_points.hpp"
 #include "cli/shown_plan.hpp"
 #include "config/config.hpp"
@@ -17,6 +22,25 @@
 
 namespace headway {
 namespace {
+
+struct PredictOptions {
+    PatternOptions pattern;
+    std::vector<std::string> bytes;  ///< sizes, or ranges "1KiB..1MiB" of powers of two
+    std::string over = "bytes";      ///< or hosts: 1, 2, 4, ... of each cluster's instead
+    std::vector<std::string> program;     ///< files of a GOAL schedule or a SimGrid trace
+    std::vector<std::string> parameters;  ///< files that `headway fit --json` wrote
+    std::string svg;                 ///< file to write the picture to; empty: none
+    bool json = false;
+};
+
+class PredictCommand final : public Command {
+public:
+    explicit PredictCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    PredictOptions options_;
+};
 
 constexpr const char* predict_verb = "predict";
 constexpr std::size_t sizes_max = 200;
@@ -229,6 +253,10 @@ ExitStatus PredictCommand::run() const {
     if (options_.json) print_points_json(what, *points);
     else print_points_text(what, *points);
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> predict_command(const CommandLine& line) {
+    return std::make_unique<PredictCommand>(line);
 }
 
 }  // namespace headway

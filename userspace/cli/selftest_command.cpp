@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selftest_command.hpp"
-
+// `headway selftest`: whether gap frames take their time behind a device.
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <string>
 
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
+#include "cli/command.hpp"
 #include "kernel/gap_frame_test.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
@@ -16,6 +17,17 @@
 
 namespace headway {
 namespace {
+
+class SelftestCommand final : public Command {
+public:
+    explicit SelftestCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    std::string interface_;
+    std::string report_;
+    bool json_ = false;
+};
 
 using Json = nlohmann::ordered_json;
 
@@ -168,6 +180,10 @@ ExitStatus SelftestCommand::run() const {
         }
     }
     return passed ? ExitStatus::ok : ExitStatus::failure;
+}
+
+std::unique_ptr<Command> selftest_command(const CommandLine& line) {
+    return std::make_unique<SelftestCommand>(line);
 }
 
 }  // namespace headway

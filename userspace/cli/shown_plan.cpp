@@ -8,7 +8,6 @@
 
 #include "base/hostlist.hpp"
 #include "jobs/node_planner.hpp"
-#include "plan/plan_needs.hpp"
 #include "plan/planner_measured.hpp"
 #include "plan/traffic_plan.hpp"
 

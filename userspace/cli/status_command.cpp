@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/status_command.hpp"
-
+// `headway status`: what the running daemon says about itself.
 #include <ctime>
 
 #include <fmt/chrono.h>
 
 #include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "config/config.hpp"
 #include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {
+
+struct StatusOptions {
+    ControlOptions control;
+    bool json = false;
+};
+
+class StatusCommand final : public Command {
+public:
+    explicit StatusCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    StatusOptions options_;
+};
 
 constexpr const char* status_verb = "status";
 
@@ -263,6 +278,10 @@ ExitStatus StatusCommand::run() const {
         return tell(status_verb, {"headwayd's answer is incomplete; is it of another version?"}, ExitStatus::failure);
     }
     return ExitStatus::ok;
+}
+
+std::unique_ptr<Command> status_command(const CommandLine& line) {
+    return std::make_unique<StatusCommand>(line);
 }
 
 }  // namespace headway

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/switch_command.hpp"
-
+// `headway off` and `headway on`: pacing of the whole node, by an administrator.
 #include <fmt/core.h>
 
 #include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {
+
+class SwitchCommand final : public Command {
+public:
+    enum class To { off, on };
+    SwitchCommand(const CommandLine& line, To to);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    To to_;
+    ControlOptions control_;
+    bool json_ = false;
+};
 
 const char* name_of(SwitchCommand::To to) { return to == SwitchCommand::To::off ? "off" : "on"; }
 
@@ -37,6 +50,14 @@ ExitStatus SwitchCommand::run() const {
     }
     if (answer->value("in_step", true)) return ExitStatus::ok;
     return tell(name, {"the kernel is not as wanted yet; headwayd is trying again"}, ExitStatus::failure);
+}
+
+std::unique_ptr<Command> off_command(const CommandLine& line) {
+    return std::make_unique<SwitchCommand>(line, SwitchCommand::To::off);
+}
+
+std::unique_ptr<Command> on_command(const CommandLine& line) {
+    return std::make_unique<SwitchCommand>(line, SwitchCommand::To::on);
 }
 
 }  // namespace headway

@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/top_command.hpp"
-
+// `headway top`: what the daemon and the kernel do, as it changes.
+#include <cstdint>
 #include <cstdio>
 #include <thread>
 
 #include <fmt/core.h>
 
 #include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "cli/terminal.hpp"
+#include "cli/top_frame.hpp"
 #include "look/gap_counters.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {
+
+class TopCommand final : public Command {
+public:
+    explicit TopCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    [[nodiscard]] ExitStatus show_on_terminal(ControlClient& client, TopSample before) const;
+    [[nodiscard]] ExitStatus print_frames(ControlClient& client, TopSample before) const;
+    [[nodiscard]] std::chrono::milliseconds interval() const;
+
+    ControlOptions control_;
+    double interval_s_ = 1;
+    std::uint64_t count_ = 0;  ///< 0: without end
+    bool once_ = false;
+    bool json_ = false;
+};
 
 constexpr const char* top_verb = "top";
 
@@ -100,6 +121,10 @@ ExitStatus TopCommand::show_on_terminal(ControlClient& client, TopSample before)
         }
     }
     return tell(top_verb, *error, ExitStatus::failure);
+}
+
+std::unique_ptr<Command> top_command(const CommandLine& line) {
+    return std::make_unique<TopCommand>(line);
 }
 
 }  // namespace headway

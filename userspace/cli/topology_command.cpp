@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/topology_command.hpp"
-
+// `headway topology check|draw|convert`: files that describe networks.
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "base/json.hpp"
+#include "cli/command.hpp"
 #include "cli/network_options.hpp"
 #include "cli/topology_drawing.hpp"
 #include "config/config.hpp"
@@ -17,6 +19,32 @@
 
 namespace headway {
 namespace {
+
+struct TopologyOptions {
+    std::vector<std::string> files;
+    std::string from;    ///< toml, slurm, slurm-yaml, simgrid; empty: by the file's name
+    std::string to;
+    std::string output;  ///< empty: standard output
+    std::string link_speed_unit;
+    std::string default_rate;
+    bool json = false;
+};
+
+/// Adds its verbs to the command line and runs the one that was chosen.
+class TopologyCommand final : public Command {
+public:
+    explicit TopologyCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    void add_input(const Verb& one, bool several);
+    void add_output(const Verb& one);
+
+    TopologyOptions options_;
+    Verb check_;
+    Verb draw_;
+    Verb convert_;
+};
 
 constexpr const char* topology_verb = "topology";
 using Json = nlohmann::json;
@@ -221,6 +249,10 @@ ExitStatus TopologyCommand::run() const {
     if (options.json) options.to = "json";
     else if (options.to.empty()) options.to = draw_.is_chosen() ? "svg" : "toml";
     return convert_file(context);
+}
+
+std::unique_ptr<Command> topology_command(const CommandLine& line) {
+    return std::make_unique<TopologyCommand>(line);
 }
 
 }  // namespace headway

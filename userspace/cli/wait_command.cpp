@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/wait_command.hpp"
-
+// `headway wait`: until the daemon has everything in the kernel.
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include <fmt/core.h>
 
+#include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {
+
+class WaitCommand final : public Command {
+public:
+    explicit WaitCommand(const CommandLine& line);
+    [[nodiscard]] ExitStatus run() const override;
+
+private:
+    ControlOptions control_;
+    std::uint32_t timeout_s_ = 60;
+};
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds pause_between_questions{100};
@@ -49,6 +61,10 @@ ExitStatus WaitCommand::run() const {
     fmt::print(stderr, "headway wait: not ready after {} s: {}\n", timeout_s_,
                ready.error().message);
     return ExitStatus::failure;
+}
+
+std::unique_ptr<Command> wait_command(const CommandLine& line) {
+    return std::make_unique<WaitCommand>(line);
 }
 
 }  // namespace headway

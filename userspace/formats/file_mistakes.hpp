@@ -11,6 +11,12 @@
 
 namespace headway {
 
+/// One of several files that are read together.
+struct NamedText {
+    std::string file;
+    std::string_view text;
+};
+
 /// Collects the mistakes of a file, or of several that belong together.  A reader goes on
 /// after a mistake to find the next, but not for ever: beyond mistakes_max only a last one
 /// says so.

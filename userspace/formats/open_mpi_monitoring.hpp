@@ -17,7 +17,7 @@
 #include <span>
 
 #include "base/file_error.hpp"
-#include "formats/named_text.hpp"
+#include "formats/file_mistakes.hpp"
 #include "formats/traffic_matrix.hpp"
 
 namespace headway {

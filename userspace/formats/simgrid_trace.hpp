@@ -24,7 +24,7 @@
 
 #include <span>
 
-#include "formats/named_text.hpp"
+#include "formats/file_mistakes.hpp"
 #include "formats/program_builder.hpp"
 
 namespace headway {

@@ -46,4 +46,12 @@ inline constexpr std::uint32_t stepwise_hosts_max = 2048;
 /// of none.
 [[nodiscard]] const AlgorithmTime* best_algorithm(std::span<const AlgorithmTime> times);
 
+/// What the node may send towards all remote clusters together: its MATB.
+[[nodiscard]] BytesPerSecond remote_rate(const AllToAllPlan& plan, std::size_t cluster);
+
+/// Bytes in flight that one pair needs to use its rate: x times the round trip
+/// over the trunks.  Sockets with smaller buffers are slower than planned.
+[[nodiscard]] std::uint64_t pair_window_bytes(const AllToAllPlan& plan, const Topology& topology,
+                                              std::size_t from, std::size_t to);
+
 }  // namespace headway
