@@ -36,7 +36,17 @@ ROWS = """``base/``       rates   nothing
                         formats
 """
 TABLE = BORDER + "folder          what    depends on\n" + BORDER + ROWS + BORDER
-PAGE = TABLE + "``userspace/plan/planner.hpp`` ``plan_all()`` and ``plan/planner.hpp``\n"
+WALK = """
+A plan
+======
+
+1. ``userspace/jobs/table.hpp`` ``plan_all()`` asks.
+2. Then ``userspace/plan/planner.hpp`` has
+   ``plan_all()`` answer.
+
+
+"""
+PAGE = TABLE + "\n" + WALK
 
 
 def layout(tree, *options):
@@ -54,7 +64,9 @@ class Layout(unittest.TestCase):
             for name, includes in files.items():
                 file = pathlib.Path(folder, "userspace", name)
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text("// A comment\nvoid plan_all();\n" + "".join(f'#include "{one}"\n' for one in includes))
+                lines = "" if name.endswith("short.hpp") else "    only_called();\n" + 22 * "\n"
+                file.write_text("// A comment\nvoid plan_all();\n" + lines
+                                + "".join(f'#include "{one}"\n' for one in includes))
             text = pathlib.Path(folder, "Documentation/architecture.rst")
             text.parent.mkdir()
             text.write_text(page)
@@ -115,17 +127,43 @@ class Layout(unittest.TestCase):
         self.refused("names userspace/plan/other.cpp, which is not there",
                      page=PAGE + "``userspace/plan/other.cpp``")
 
-    def test_a_function_that_is_not_there(self):
-        self.refused("names plan_one() of plan/planner.hpp, which is not there",
-                     page=PAGE + "``plan/planner.hpp``\n``plan_one()``")
-        self.refused("names Planner::plan_all() of plan/planner.hpp, which is not there",
-                     page=PAGE + "``plan/planner.hpp`` ``plan_all()``; ``Planner::plan_all()``")
+    def test_a_step_whose_names_are_not_there(self):
+        for names, told in (
+                ("``plan_all()``", "A plan: step 2 names no file and function"),
+                ("``userspace/plan/planner.hpp``", "A plan: step 2 names no file and function"),
+                ("``userspace/plan/planner.hpp`` ``plan_one()``",
+                 "step 2 names plan_one(), which is not defined in userspace/plan/planner.hpp"),
+                ("``userspace/plan/planner.hpp`` ``Planner::plan_all()``", "names Planner::plan_all(), which"),
+                ("``userspace/plan/other.hpp`` ``plan_all()``", "names userspace/plan/other.hpp, which")):
+            self.refused(told, page=TABLE + WALK.replace("``userspace/plan/planner.hpp`` has\n   ``plan_all()``",
+                                                         names))
+
+    def test_a_step_that_names_who_only_calls(self):
+        walk = WALK.replace("jobs/table.hpp", "models/matb.cpp").replace("``plan_all()`` asks", "``only_called()``")
+        self.refused("names only_called(), which is not defined in userspace/models/matb.cpp", page=TABLE + walk)
+
+    def test_a_walk_that_crosses_the_service_too_often(self):
+        step = "``userspace/daemon/control_service.cpp`` ``plan_all()``\n"
+        walk = "\nA phase\n=======\n\n" + "".join(f"{i}. {step}" for i in (1, 2, 3)) + "\n\n"
+        self.refused("A phase: crosses the daemon's service 3 times", page=TABLE + walk,
+                     daemon__control_service_cpp=[])
+        self.assertEqual(self.answer(page=TABLE + walk.replace("3. " + step, ""),
+                                     daemon__control_service_cpp=[]).stdout, "")
+
+    def test_a_page_without_walks(self):
+        self.refused("has no walk", page=TABLE)
+
+    def test_a_short_file(self):
+        self.refused("plan/short.hpp has 2 lines: put them where they belong", plan__short_hpp=[])
+        self.assertEqual(self.answer(plan__short_hpp=[], plan__short_cpp=["plan/short.hpp"]).stdout, "",
+                         "the header of a longer source")
+        self.assertEqual(self.answer(base__exit_status_hpp=[]).stdout.count("has a reason for"), 1)
 
     def test_reach(self):
         answer = self.answer("--reach", "headwayd")
-        self.assertRegex(answer.stdout, r"(?m)^ +6 +4  plan/\n")
-        self.assertRegex(answer.stdout, r"(?m)^ +14 +9  altogether$", answer.stdout)
-        self.assertRegex(self.answer("--reach", "headway-etcd").stdout, r"(?m)^ +8 +5  altogether$")
+        self.assertRegex(answer.stdout, r"(?m)^ +52 +6  plan/\n")
+        self.assertRegex(answer.stdout, r"(?m)^ +129 +14  altogether$", answer.stdout)
+        self.assertRegex(self.answer("--reach", "headway-etcd").stdout, r"(?m)^ +77 +8  altogether$")
 
 
 if __name__ == "__main__":
