@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/whole_file.hpp"
 #include "helper.hpp"
 #include "job_texts.hpp"
 #include "look/tcp_counters.hpp"
@@ -13,7 +14,6 @@
 #include "pending_requests.hpp"
 #include "real.hpp"
 #include "short_memory.hpp"
-#include "whole_file.hpp"
 
 namespace headway::glue {
 namespace {

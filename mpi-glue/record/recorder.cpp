@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "all_ranks.hpp"
+#include "base/whole_file.hpp"
 #include "host_table.hpp"
 #include "job_texts.hpp"
 #include "notice.hpp"
 #include "real.hpp"
 #include "record/recording_file.hpp"
 #include "short_memory.hpp"
-#include "whole_file.hpp"
 
 namespace headway::glue {
 

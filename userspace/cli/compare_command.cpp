@@ -12,11 +12,11 @@
 
 #include <fmt/core.h>
 
+#include "base/whole_file.hpp"
 #include "call_report.hpp"
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
 #include "cli/svg_chart.hpp"
-#include "whole_file.hpp"
 
 namespace headway {
 namespace {
@@ -116,7 +116,7 @@ Chart chart_of(const CallReport& all) {
 
 /// A full disk does not lose the report that was kept before.
 bool keep(const std::string& path, const CallReport& all) {
-    const std::string trouble = glue::write_whole(path, all.to_json());
+    const std::string trouble = write_whole(path, all.to_json());
     if (!trouble.empty()) fmt::print(stderr, "headway compare: {}: {}\n", path, trouble);
     return trouble.empty();
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/user_networks.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <vector>
 
 #include "base/hostlist.hpp"
+#include "base/whole_file.hpp"
 
 namespace headway {
 namespace {
@@ -44,16 +42,9 @@ std::string file_name(std::span<const std::string> hosts) {
 
 /// Whole or not at all: a job may read it at the same time.
 Result<void> replace_file(const fs::path& file, std::string_view text) {
-    const fs::path unfinished = fmt::format("{}.{}", file.string(), ::getpid());
-    std::ofstream stream(unfinished, std::ios::binary);
-    stream << text;
-    stream.close();
-    std::error_code error;
-    if (stream) fs::rename(unfinished, file, error);
-    if (stream && !error) return {};
-    std::error_code ignored;
-    fs::remove(unfinished, ignored);
-    return failure("cannot write {}", file.string());
+    if (const std::string why = write_whole(file.string(), text); !why.empty())
+        return failure("cannot write {}: {}", file.string(), why);
+    return {};
 }
 
 /// The last first.

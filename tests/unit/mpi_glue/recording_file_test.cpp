@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "whole_file.hpp"
+#include "base/whole_file.hpp"
 
 namespace headway::glue::test {
 namespace {
@@ -65,8 +65,16 @@ TEST_F(RecordingFiles, ThatAreTooLargeLeaveNothingAndEndNobody) {
     EXPECT_EQ(sigismember(&pending, SIGXFSZ), 0);
 }
 
+TEST_F(RecordingFiles, LeaveWhatAnotherProcessHasBegunAlone) {
+    const std::string others = path() + "." + std::to_string(getppid());
+    std::ofstream(others) << "half";
+    EXPECT_EQ(write_whole(path(), recording_.text()), "");
+    EXPECT_EQ(fs::file_size(others), 4U);
+    EXPECT_EQ(files(), 2U);
+}
+
 TEST_F(RecordingFiles, OnAFullDiskLeaveNothing) {
-    fs::create_symlink("/dev/full", path() + ".new");
+    fs::create_symlink("/dev/full", path() + "." + std::to_string(getpid()));
     EXPECT_EQ(write_whole(path(), recording_.text()), "No space left on device");
     EXPECT_EQ(files(), 0U);
 }

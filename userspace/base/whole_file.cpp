@@ -1,14 +1,15 @@
-// SPDX-License-Identifier: MIT
-#include "whole_file.hpp"
+// SPDX-License-Identifier: Apache-2.0
+#include "base/whole_file.hpp"
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
-namespace headway::glue {
+namespace headway {
 namespace {
 
 /// While there is one, a write beyond the limit of file sizes (RLIMIT_FSIZE) fails
@@ -36,7 +37,7 @@ private:
 };
 
 /// Everything, or why not.
-std::string write_all(const std::string& path, const std::string& text) {
+std::string write_all(const std::string& path, std::string_view text) {
     std::FILE* file = std::fopen(path.c_str(), "we");
     if (file == nullptr) return std::strerror(errno);
     const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -47,9 +48,9 @@ std::string write_all(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::string write_whole(const std::string& path, const std::string& text) {
+std::string write_whole(const std::string& path, std::string_view text) {
     const WithoutSizeSignal without_signal;
-    const std::string unfinished = path + ".new";
+    const std::string unfinished = path + "." + std::to_string(::getpid());
     std::string trouble = write_all(unfinished, text);
     if (trouble.empty() && std::rename(unfinished.c_str(), path.c_str()) != 0)
         trouble = std::strerror(errno);
@@ -57,4 +58,4 @@ std::string write_whole(const std::string& path, const std::string& text) {
     return trouble;
 }
 
-}  // namespace headway::glue
+}  // namespace headway
