@@ -45,15 +45,13 @@ std::vector<std::string> etcd_command(const CoordinationConfig& config, const st
 }
 
 CoordinationLoop::CoordinationLoop(EventLoop& loop, ControlService& service, TrafficControl& kernel,
-                                   Reconciler& reconciler, spdlog::logger& log)
+                                   Reconciler& reconciler, spdlog::logger& log,
+                                   std::vector<std::string> command)
     : service_(service),
       reconciler_(reconciler),
       log_(log),
       hosts_(service.planner().shared_trunk()->hosts),
-      process_(loop,
-               etcd_command(*service.planner().config().coordination,
-                            service.planner().own_cluster().name, service.planner().node_name()),
-               hosts_,
+      process_(loop, std::move(command), hosts_,
                {[this](const StoreReport& report) {
                     auto taken = coordinator_.report(report);
                     divide_later();
@@ -68,6 +66,11 @@ CoordinationLoop::CoordinationLoop(EventLoop& loop, ControlService& service, Tra
           service.planner().config().coordination->timing.refresh_every / 2, 200ms)),
       // as the kernel's `expires`: time in which the node sleeps counts
       timer_(loop.timer([this] { tick(); }, CLOCK_BOOTTIME)),
+      tell_(loop.deferred([this] { tell_jobs(); })),
+      changed_(loop.after_events([this] {
+          if (jobs_of_ != service_.job_changes())
+              sd_event_source_set_enabled(tell_.get(), SD_EVENT_ONESHOT);
+      })),
       divide_(loop.deferred([this] {
           if (const auto division = coordinator_.division()) service_.divide_trunk(*division);
       })) {
@@ -98,11 +101,16 @@ void CoordinationLoop::divide_later() {
     sd_event_source_set_enabled(divide_.get(), SD_EVENT_ONESHOT);
 }
 
+/// At once, and on a node that has no time for that, with the next tick.
+void CoordinationLoop::tell_jobs() {
+    if (jobs_of_ == service_.job_changes()) return;
+    jobs_of_ = service_.job_changes();
+    coordinator_.want(service_.jobs());
+    divide_later();
+}
+
 void CoordinationLoop::tick() {
-    if (jobs_of_ != service_.job_changes()) {
-        jobs_of_ = service_.job_changes();
-        coordinator_.want(service_.jobs());
-    }
+    tell_jobs();
     coordinator_.tick();
     divide_later();
     start_timer(timer_, std::chrono::duration_cast<std::chrono::microseconds>(tick_every_));

@@ -22,9 +22,10 @@ public:
 
 class CoordinationLoop {
 public:
-    /// Coordinates the trunk that the planner shares.  The references must outlive the loop.
+    /// Coordinates the trunk that the planner shares; `command` starts headway-etcd.  The references must
+    /// outlive the loop.
     CoordinationLoop(EventLoop& loop, ControlService& service, TrafficControl& kernel,
-                     Reconciler& reconciler, spdlog::logger& log);
+                     Reconciler& reconciler, spdlog::logger& log, std::vector<std::string> command);
     /// Down to the fallback, and the lease is given back.
     ~CoordinationLoop();
 
@@ -34,6 +35,7 @@ public:
 
 private:
     void tick();
+    void tell_jobs();
     void divide_later();
 
     ControlService& service_;
@@ -46,7 +48,9 @@ private:
     std::optional<std::uint64_t> jobs_of_;  ///< ControlService::job_changes() when jobs were told last
     std::chrono::nanoseconds tick_every_;
     EventSource timer_;
-    EventSource divide_;  ///< the jobs' rates follow when there is nothing more urgent
+    EventSource tell_;     ///< tells jobs that have changed, when there is nothing more urgent
+    EventSource changed_;  ///< sees that they have
+    EventSource divide_;   ///< the jobs' rates follow when there is nothing more urgent
 };
 
 /// headway-etcd's command line.  It is beside the program that runs.

@@ -330,7 +330,9 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
     if (done.report.is_adopted || service.has_deserted_jobs()) watch.release_adopted_later();
     std::optional<CoordinationLoop> coordination;
     if (service.planner().shared_trunk()) {
-        coordination.emplace(loop, service, service.kernel(), reconciler, log);
+        coordination.emplace(loop, service, service.kernel(), reconciler, log,
+                             etcd_command(*planner.config().coordination, planner.own_cluster().name,
+                                          planner.node_name()));
         if (auto started = coordination->start(); !started) return started;
     }
     if (done.fq) service.status().use_backend("fq", done.why_fq);
