@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of links: never more than the link, and those of coordination/shares.hpp.
+// Parts of links: never more than the link, and those of trunk/shares.hpp.
 #include <gtest/gtest.h>
 
 #include <random>

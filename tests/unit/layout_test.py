@@ -153,6 +153,12 @@ class Layout(unittest.TestCase):
     def test_a_page_without_walks(self):
         self.refused("has no walk", page=TABLE)
 
+    def test_a_source_that_only_its_name_is_left_of(self):
+        self.refused("userspace/plan/planner.hpp names study/fit.hpp, which is not there",
+                     plan__planner_hpp=["base/rate.hpp", "study/fit.hpp"])
+        self.refused("Documentation/architecture.rst names plan/gone.cpp, which is not there",
+                     page=PAGE + "as plan/gone.cpp says")
+
     def test_a_short_file(self):
         self.refused("plan/short.hpp has 2 lines: put them where they belong", plan__short_hpp=[])
         self.assertEqual(self.answer(plan__short_hpp=[], plan__short_cpp=["plan/short.hpp"]).stdout, "",
