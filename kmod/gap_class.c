@@ -4,13 +4,9 @@
  * checked as a whole before anything of it is applied.
  */
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
-#include <net/netlink.h>
 #include <net/pkt_cls.h>
 
-#include "gap_class.h"
-#include "gap_compat.h"
-#include "gap_packet.h"
+#include "gap_sched.h"
 
 static struct netlink_range_validation gap_class_rate_range = { 1, GAP_RATE_UNLIMITED };
 static struct netlink_range_validation gap_class_expires_range = { 0, GAP_EXPIRES_MAX_NS };
@@ -176,23 +172,18 @@ static bool gap_class_needs_queue(const struct gap_class *cl)
 void gap_update_bypass(struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
+	struct gap_class *cl;
 
-	q->bypassed = q->conf.bypass && !q->classes_with_queue;
+	q->bypassed = q->conf.bypass;
+	list_for_each_entry(cl, &q->classes, list) {
+		if (!q->bypassed)
+			break;
+		q->bypassed = !gap_class_needs_queue(cl);
+	}
 	if (q->bypassed)
 		sch->flags |= TCQ_F_CAN_BYPASS;
 	else
 		sch->flags &= ~TCQ_F_CAN_BYPASS;
-}
-
-/* The class has changed or, if !@exists, goes. */
-static void gap_class_update_bypass(struct Qdisc *sch, struct gap_class *cl, bool exists)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-
-	q->classes_with_queue -= cl->needs_queue;
-	cl->needs_queue = exists && gap_class_needs_queue(cl);
-	q->classes_with_queue += cl->needs_queue;
-	gap_update_bypass(sch);
 }
 
 static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
@@ -220,8 +211,8 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 		entry = gap_class_phase_of(req->phases, i);
 		gap_class_set_entry(q, cl, &cl->phases[entry.phase - 1], entry.rate);
 	}
-	gap_lease_refresh(q, cl);
-	gap_class_update_bypass(q->sch, cl, true);
+	gap_lease_refresh(cl);
+	gap_update_bypass(q->sch);
 	gap_kick(q->sch);
 }
 
@@ -263,66 +254,54 @@ static void gap_class_empty(struct Qdisc *sch, struct gap_class *cl)
 	if (cl->qdisc)
 		qdisc_purge_queue(cl->qdisc);
 	gap_class_purge(cl);
-	WRITE_ONCE(sch->q.qlen, sch->q.qlen - qlen);
+	sch->q.qlen -= qlen;
 	qstats_backlog_sub(sch, backlog_bytes);
 	qdisc_tree_reduce_backlog(sch, qlen, backlog_bytes);
-	gap_class_deactivate(cl);
+	gap_tree_update(cl);
 }
 
 static void gap_class_free(struct gap_class *cl)
 {
+	hrtimer_cancel(&cl->lease_timer);
 	qdisc_put(cl->qdisc);
 	kfree(cl->phases);
 	kfree(cl->queue.hashed);
 	kfree(cl);
 }
 
-static struct gap_class *gap_class_alloc(struct Qdisc *sch, u32 classid,
-					 struct gap_class *parent)
+static int gap_class_add(struct Qdisc *sch, u32 classid, struct gap_class *parent,
+			 struct gap_class_request *req, unsigned long *arg)
 {
 	struct gap_class *cl = kzalloc(sizeof(*cl), GFP_KERNEL);
 	struct gap_sched *q = qdisc_priv(sch);
-
-	if (!cl)
-		return NULL;
-	if (!gap_class_init(cl)) {
-		kfree(cl);
-		return NULL;
-	}
-	cl->common.classid = classid;
-	cl->parent = parent;
-	cl->siblings = parent ? &parent->backlogged : &q->backlogged;
-	cl->depth = parent ? parent->depth + 1 : 1;
-	return cl;
-}
-
-static void gap_class_link(struct Qdisc *sch, struct gap_class *cl,
-			   struct gap_class_request *req)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct gap_class *parent = cl->parent;
 	struct Qdisc *parent_qdisc = NULL;
 	struct gap_rate *table = NULL;
 
+	if (!cl || !gap_class_init(q, cl, parent)) {
+		kfree(cl);
+		return -ENOMEM;
+	}
+	cl->common.classid = classid;
 	sch_tree_lock(sch);
 	if (parent && gap_class_is_leaf(parent)) {
 		gap_class_empty(sch, parent);
 		swap(parent->qdisc, parent_qdisc);
 		swap(parent->phases, table);
 		parent->charged = &parent->rate;
-		gap_class_update_bypass(sch, parent, true);
 	}
 	if (parent)
 		parent->child_count++;
-	gap_class_apply(q, cl, req);
 	qdisc_class_hash_insert(&q->clhash, &cl->common);
 	list_add_tail(&cl->list, &q->classes);
+	gap_class_apply(q, cl, req);
 	gap_class_find_default(sch);
 	sch_tree_unlock(sch);
 
 	qdisc_class_hash_grow(sch, &q->clhash);
 	qdisc_put(parent_qdisc);
 	kfree(table);
+	*arg = (unsigned long)cl;
+	return 0;
 }
 
 static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
@@ -355,15 +334,12 @@ static int gap_class_change(struct Qdisc *sch, u32 classid, u32 parentid,
 		sch_tree_unlock(sch);
 		return 0;
 	}
-	cl = gap_class_alloc(sch, classid, parent);
-	if (!cl) {
+	err = gap_class_add(sch, classid, parent, &req, arg);
+	if (err) {
 		kfree(req.table);
 		NL_SET_ERR_MSG(extack, "no memory for the class");
-		return -ENOMEM;
 	}
-	gap_class_link(sch, cl, &req);
-	*arg = (unsigned long)cl;
-	return 0;
+	return err;
 }
 
 static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
@@ -382,14 +358,12 @@ static int gap_class_delete(struct Qdisc *sch, unsigned long arg,
 	}
 	sch_tree_lock(sch);
 	gap_class_empty(sch, cl);
-	gap_class_update_bypass(sch, cl, false);
 	qdisc_class_hash_remove(&q->clhash, &cl->common);
 	list_del(&cl->list);
-	if (!cl->parent)
-		q->xstats.wire_bytes += cl->xstats.wire_bytes;
 	if (cl->parent)
 		cl->parent->child_count--;
 	gap_class_find_default(sch);
+	gap_update_bypass(sch);
 	sch_tree_unlock(sch);
 	gap_class_free(cl);
 	return 0;
@@ -420,7 +394,7 @@ static int gap_class_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *n
 	gap_class_empty(sch, cl);
 	*old = cl->qdisc;
 	cl->qdisc = new;
-	gap_class_update_bypass(sch, cl, true);
+	gap_update_bypass(sch);
 	sch_tree_unlock(sch);
 	return 0;
 }
@@ -432,7 +406,7 @@ static struct Qdisc *gap_class_leaf(struct Qdisc *sch, unsigned long arg)
 
 static void gap_class_qlen_notify(struct Qdisc *sch, unsigned long arg)
 {
-	gap_class_deactivate((struct gap_class *)arg);
+	gap_tree_update((struct gap_class *)arg);
 }
 
 static unsigned long gap_class_search(struct Qdisc *sch, u32 classid)
@@ -459,21 +433,14 @@ static unsigned long gap_class_bind(struct Qdisc *sch, unsigned long parent, u32
 	if (!cl)
 		return 0;
 	cl->filter_cnt++;
-	gap_class_update_bypass(sch, cl, true);
+	gap_update_bypass(sch);
 	return (unsigned long)cl;
 }
 
 static void gap_class_unbind(struct Qdisc *sch, unsigned long arg)
 {
-	struct gap_class *cl = (struct gap_class *)arg;
-
-	cl->filter_cnt--;
-	gap_class_update_bypass(sch, cl, true);
-}
-
-static int gap_class_put_u64(struct sk_buff *skb, int type, u64 value)
-{
-	return nla_put_u64_64bit(skb, type, value, TCA_GAP_CLASS_PAD);
+	((struct gap_class *)arg)->filter_cnt--;
+	gap_update_bypass(sch);
 }
 
 static int gap_class_put_phases(const struct gap_class *cl, struct sk_buff *skb)
@@ -501,12 +468,13 @@ static int gap_class_put_lease(const struct gap_class *cl, bool expired, struct 
 
 	if (!cl->expires_ns)
 		return 0;
-	if (gap_class_put_u64(skb, TCA_GAP_CLASS_FALLBACK64, cl->fallback) ||
-	    gap_class_put_u64(skb, TCA_GAP_CLASS_EXPIRES_NS, cl->expires_ns))
+	if (nla_put_u64_64bit(skb, TCA_GAP_CLASS_FALLBACK64, cl->fallback, TCA_GAP_CLASS_PAD) ||
+	    nla_put_u64_64bit(skb, TCA_GAP_CLASS_EXPIRES_NS, cl->expires_ns, TCA_GAP_CLASS_PAD))
 		return -EMSGSIZE;
 	if (expired)
 		return nla_put_flag(skb, TCA_GAP_CLASS_EXPIRED);
-	return gap_class_put_u64(skb, TCA_GAP_CLASS_LEFT_NS, max_t(s64, left_ns, 0));
+	return nla_put_u64_64bit(skb, TCA_GAP_CLASS_LEFT_NS, max_t(s64, left_ns, 0),
+				 TCA_GAP_CLASS_PAD);
 }
 
 static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
@@ -526,7 +494,8 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 	nest = nla_nest_start_noflag(skb, TCA_OPTIONS);
 	if (!nest)
 		return -EMSGSIZE;
-	err = gap_class_put_u64(skb, TCA_GAP_CLASS_RATE64, READ_ONCE(cl->rate.rate));
+	err = nla_put_u64_64bit(skb, TCA_GAP_CLASS_RATE64, READ_ONCE(cl->rate.rate),
+				TCA_GAP_CLASS_PAD);
 	if (!err)
 		err = gap_class_put_phases(cl, skb);
 	if (!err)
@@ -543,13 +512,16 @@ static int gap_class_dump_stats(struct Qdisc *sch, unsigned long arg, struct gne
 	struct gap_class *cl = (struct gap_class *)arg;
 	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_CLASS };
 	struct tc_gap_class_xstats *x = &xstats.cl;
-	struct gnet_stats_queue qstats = { .drops = READ_ONCE(cl->drops) };
+	struct gnet_stats_queue qstats = {
+		.drops = READ_ONCE(cl->drops),
+		.backlog = READ_ONCE(cl->queue.backlog_bytes),
+	};
 	u32 qlen = READ_ONCE(cl->queue.qlen);
 
-	gap_read_counters((u64 *)x, (const u64 *)&cl->xstats, sizeof(*x));
+	/* the packet path counts under a lock that dumps do not take */
+	*x = data_race(cl->xstats);
 	x->acks_first = READ_ONCE(cl->queue.acks_first);
 	x->destinations = READ_ONCE(cl->queue.turns_count);
-	qstats.backlog = READ_ONCE(cl->queue.backlog_bytes);
 	if (cl->qdisc)
 		qdisc_qstats_qlen_backlog(cl->qdisc, &qlen, &qstats.backlog);
 

@@ -42,25 +42,11 @@ static inline int netif_get_link_ksettings(struct net_device *dev,
 	return __ethtool_get_link_ksettings(dev, settings);
 }
 
-static inline void qdisc_qlen_inc(struct Qdisc *sch)
-{
-	WRITE_ONCE(sch->q.qlen, sch->q.qlen + 1);
-}
-
-static inline void qdisc_qlen_dec(struct Qdisc *sch)
-{
-	WRITE_ONCE(sch->q.qlen, sch->q.qlen - 1);
-}
-
-static inline void qstats_backlog_add(struct Qdisc *sch, u32 bytes)
-{
-	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog + bytes);
-}
-
-static inline void qstats_backlog_sub(struct Qdisc *sch, u32 bytes)
-{
-	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog - bytes);
-}
+/* The core reads them without the lock since then, and older ones as they are. */
+#define qdisc_qlen_inc(sch)		((sch)->q.qlen++)
+#define qdisc_qlen_dec(sch)		((sch)->q.qlen--)
+#define qstats_backlog_add(sch, bytes)	((sch)->qstats.backlog += (bytes))
+#define qstats_backlog_sub(sch, bytes)	((sch)->qstats.backlog -= (bytes))
 #endif
 
 #endif /* _GAP_COMPAT_H */

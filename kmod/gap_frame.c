@@ -6,12 +6,8 @@
  * at the other end of the cable discards it.
  */
 #include <linux/etherdevice.h>
-#include <linux/slab.h>
-#include <net/sch_generic.h>
 
-#include "gap_byteclock.h"
-#include "gap_compat.h"
-#include "gap_frame.h"
+#include "gap_sched.h"
 
 #define GAP_FRAMES_RING			256	/* power of two */
 #define GAP_MAC_CONTROL_PAUSE		0x0001

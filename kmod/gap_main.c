@@ -19,14 +19,11 @@
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
-#include <net/netlink.h>
 #include <net/pkt_cls.h>
 
-#include "gap_class.h"
-#include "gap_compat.h"
-#include "gap_frame.h"
-#include "gap_packet.h"
+#include "gap_sched.h"
+
+#define GAP_QUEUE_LIMIT_PACKETS	10000	/* of a class, unless TCA_GAP_LIMIT says another */
 
 static LIST_HEAD(gap_list);	/* all gap qdiscs; RTNL */
 
@@ -88,20 +85,14 @@ static struct gap_device gap_device_ask(struct net_device *dev)
 	};
 }
 
-/* Bytes per second as far as it is known, else 0. */
-static u64 gap_known_rate(const struct gap_sched *q)
+/* Bytes per second, 0: nobody knows. */
+static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf)
 {
-	return q->speed_known ? q->clock.link_rate : 0;
-}
-
-static u64 gap_link_rate(const struct gap_sched *q, const struct gap_conf *conf,
-			 const struct gap_device *device)
-{
-	u64 rate = conf->rate ?: device->rate;
+	u64 rate = conf->rate ?: q->device.rate;
 
 	/* many devices tell no speed while they have no carrier */
 	if (!rate && !q->conf.rate && !gap_device_is_up(qdisc_dev(q->sch)))
-		rate = gap_known_rate(q);
+		rate = q->speed_known ? q->clock.link_rate : 0;
 	return rate;
 }
 
@@ -197,12 +188,12 @@ static void gap_device_event(struct gap_sched *q, struct net_device *dev, unsign
 
 	if (device)
 		q->device = *device;
-	rate = gap_link_rate(q, &q->conf, &q->device);
+	rate = gap_link_rate(q, &q->conf);
 	/* also where there was no memory for them before */
 	if ((remake || !frames) && q->conf.backend == GAP_BACKEND_GAP)
 		frames = gap_frames_alloc(dev);
 	/* another link, or another partner */
-	retry = rate != gap_known_rate(q) || (up && !q->was_up);
+	retry = rate != q->clock.link_rate || (up && !q->was_up);
 	q->was_up = up;
 	gap_configure(q, rate, frames, retry);
 	gap_tell(q);
@@ -273,10 +264,10 @@ static int gap_read_options(struct Qdisc *sch, struct nlattr **tb,
 }
 
 /* Gap frames where they cannot work are refused; the timer always works. */
-static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
-			     const struct gap_device *device, u64 rate,
+static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf, u64 rate,
 			     struct netlink_ext_ack *extack)
 {
+	const struct gap_sched *q = qdisc_priv(sch);
 	struct net_device *dev = qdisc_dev(sch);
 
 	if (conf->backend != GAP_BACKEND_GAP)
@@ -292,7 +283,7 @@ static int gap_check_backend(struct Qdisc *sch, const struct gap_conf *conf,
 	else if (!rate)
 		NL_SET_ERR_MSG(extack,
 			       "the device does not report its speed; give the link rate with rate, or use backend timer");
-	else if (device->sends_pause)
+	else if (q->device.sends_pause)
 		NL_SET_ERR_MSG(extack,
 			       "the device sends PAUSE frames to stop its peer, and gap frames would end each of its pauses; switch them off (ethtool -A DEV tx off), or use backend timer");
 	else
@@ -307,7 +298,6 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_frames *frames = NULL;
 	struct gap_conf conf = q->conf;
-	struct gap_device device;
 	int err = 0;
 	bool retry;
 	u64 rate;
@@ -318,15 +308,13 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 		err = gap_read_options(sch, tb, &conf, extack);
 	if (err)
 		return err;
-	device = gap_device_ask(qdisc_dev(sch));
-	rate = gap_link_rate(q, &conf, &device);
-	err = gap_check_backend(sch, &conf, &device, rate, extack);
+	q->device = gap_device_ask(qdisc_dev(sch));
+	rate = gap_link_rate(q, &conf);
+	err = gap_check_backend(sch, &conf, rate, extack);
 	if (err)
 		return err;
-	if (conf.backend == GAP_BACKEND_GAP)
-		frames = q->frames;
-	if (conf.backend == GAP_BACKEND_GAP && !frames) {
-		frames = gap_frames_alloc(qdisc_dev(sch));
+	if (conf.backend == GAP_BACKEND_GAP) {
+		frames = q->frames ?: gap_frames_alloc(qdisc_dev(sch));
 		if (!frames) {
 			NL_SET_ERR_MSG(extack, "no memory for gap frames");
 			return -ENOMEM;
@@ -334,8 +322,7 @@ static int gap_change(struct Qdisc *sch, struct nlattr *opt,
 	}
 
 	/* gap frames that are asked for anew are tried anew */
-	retry = tb[TCA_GAP_BACKEND] || rate != gap_known_rate(q);
-	q->device = device;
+	retry = tb[TCA_GAP_BACKEND] || rate != q->clock.link_rate;
 	sch_tree_lock(sch);
 	q->conf = conf;
 	/* from 6.19 on the core, too, drops what waits for the lock beyond this */
@@ -385,11 +372,11 @@ static void gap_destroy(struct Qdisc *sch)
 
 	list_del(&q->list);
 	qdisc_watchdog_cancel(&q->watchdog);
-	hrtimer_cancel(&q->lease_timer);
-	cancel_delayed_work_sync(&q->work);
 	gap_packet_reset(q);
 	tcf_block_put(q->block);
 	gap_class_destroy_all(sch);
+	/* no timer asks for it any more, and RTNL keeps it from the classes */
+	cancel_delayed_work_sync(&q->work);
 	kfree(q->direct.queue.hashed);
 	gap_frames_free(q->frames);
 }
@@ -426,19 +413,14 @@ static int gap_dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct tc_gap_xstats xstats = { .type = TC_GAP_XSTATS_QDISC };
 	struct tc_gap_qdisc_xstats *x = &xstats.qdisc;
 	struct gap_sched *q = qdisc_priv(sch);
-	const struct gap_class *cl;
 
-	gap_read_counters((u64 *)x, (const u64 *)&q->xstats,
-			  offsetof(typeof(*x), device_queued_bytes));
+	/* the packet path counts under a lock that dumps do not take */
+	*x = data_race(q->xstats);
 	x->stamp_ns = ktime_get_ns();
 	gap_device_bytes(qdisc_dev(sch), &x->device_queued_bytes,
 			 &x->device_completed_bytes);
 	x->direct_packets = u64_stats_read(&q->direct.bstats.packets);
 	x->direct_wire_bytes = READ_ONCE(q->direct.xstats.wire_bytes);
-	x->wire_bytes += x->direct_wire_bytes;
-	list_for_each_entry(cl, &q->classes, list)
-		if (!cl->parent)
-			x->wire_bytes += READ_ONCE(cl->xstats.wire_bytes);
 	return gnet_stats_copy_app(d, &xstats, sizeof(xstats));
 }
 

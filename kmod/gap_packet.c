@@ -6,12 +6,8 @@
  */
 #include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
 #include <net/pkt_cls.h>
 
-#include "gap_compat.h"
-#include "gap_frame.h"
-#include "gap_packet.h"
 #include "gap_queue.h"
 
 /* A gap longer than twice this is slept, but for this much at its end. */
@@ -23,23 +19,15 @@
  * Byte queue limits count what a driver has been given and has given back, and
  * say what it may have at once.  All is zero with a driver that does not do them.
  */
-static const struct dql *gap_device_queue(const struct net_device *dev)
+static const struct dql *gap_device_dql(const struct net_device *dev)
 {
-#ifdef CONFIG_BQL
 	return &netdev_get_tx_queue(dev, 0)->dql;
-#else
-	static const struct dql none;
-
-	return &none;
-#endif
 }
 
 void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
 {
-	const struct dql *dql = gap_device_queue(dev);
-
-	*completed = READ_ONCE(dql->num_completed);
-	*queued = READ_ONCE(dql->num_queued);
+	*completed = READ_ONCE(gap_device_dql(dev)->num_completed);
+	*queued = READ_ONCE(gap_device_dql(dev)->num_queued);
 }
 
 /*
@@ -55,8 +43,8 @@ static noinline void gap_sync_idle_clock(struct gap_sched *q)
 
 	gap_watch_idle(&q->watch, &q->clock, idle_ns);
 	if (idle_ns && q->wire_busy) {
-		GAP_ADD(q->xstats.underruns, 1);
-		GAP_ADD(q->xstats.underrun_ns, idle_ns);
+		q->xstats.underruns++;
+		q->xstats.underrun_ns += idle_ns;
 	}
 }
 
@@ -81,9 +69,9 @@ static void gap_sync_clock(struct gap_sched *q)
  * its key.  Each parent keeps its backlogged children in a tree by key.
  */
 
-static inline struct gap_class *gap_tree_first(const struct gap_tree *tree)
+static inline struct gap_class *gap_tree_first(const struct rb_root_cached *tree)
 {
-	return rb_entry_safe(rb_first_cached(&tree->root), struct gap_class, node);
+	return rb_entry_safe(rb_first_cached(tree), struct gap_class, node);
 }
 
 static inline bool gap_tree_is_before(u64 key, const struct rb_node *node)
@@ -91,68 +79,52 @@ static inline bool gap_tree_is_before(u64 key, const struct rb_node *node)
 	return gap_time_after(rb_entry(node, struct gap_class, node)->key, key);
 }
 
-static __always_inline void gap_tree_erase(struct gap_class *cl)
+/* The class is backlogged, and no other one below the same parent is. */
+static inline bool gap_tree_is_alone(const struct gap_class *cl)
 {
-	struct gap_tree *tree = cl->siblings;
-
-	if (unlikely(tree->last == &cl->node))
-		tree->last = rb_prev(&cl->node);
-	rb_erase_cached(&cl->node, &tree->root);
+	return cl->siblings->rb_root.rb_node == &cl->node && !cl->node.rb_left &&
+	       !cl->node.rb_right;
 }
 
 static void gap_tree_unlink(struct gap_class *cl)
 {
 	if (RB_EMPTY_NODE(&cl->node))
 		return;
-	gap_tree_erase(cl);
+	rb_erase_cached(&cl->node, cl->siblings);
 	RB_CLEAR_NODE(&cl->node);
 }
 
-/* As a child of @parent, which has room where the key belongs. */
-static noinline void gap_tree_link(struct gap_class *cl, struct rb_node *parent)
+/* The node below which @key belongs.  Among thousands the way is long: its steps are short. */
+static noinline struct rb_node *gap_tree_parent(const struct rb_root_cached *tree, u64 key)
 {
-	struct gap_tree *tree = cl->siblings;
-	struct rb_node **link = &tree->root.rb_root.rb_node;
-	bool is_first = parent == rb_first_cached(&tree->root);
-	bool is_last = parent == tree->last;
+	struct rb_node *node = tree->rb_root.rb_node, *parent = NULL;
 
-	if (parent && gap_tree_is_before(cl->key, parent)) {
-		link = &parent->rb_left;
-		is_last = false;
-	} else if (parent) {
-		link = &parent->rb_right;
-		is_first = false;
-	}
-	if (is_last)
-		tree->last = &cl->node;
-	rb_link_node(&cl->node, parent, link);
-	rb_insert_color_cached(&cl->node, &tree->root, is_first);
-}
-
-/*
- * Put a backlogged class where its key wants it.  Classes of one rate come last
- * each time.  Among thousands of others the way down is long: its steps are short.
- */
-static noinline void gap_tree_place(struct gap_class *cl, u64 key)
-{
-	struct gap_tree *tree = cl->siblings;
-	struct rb_node *node, *parent;
-
-	if (!RB_EMPTY_NODE(&cl->node)) {
-		if (key == cl->key)
-			return;
-		gap_tree_erase(cl);
-	}
-	cl->key = key;
-	node = tree->root.rb_root.rb_node;
-	parent = tree->last;
-	if (parent && !gap_tree_is_before(key, parent))
-		node = NULL;
 	while (node) {
 		parent = node;
 		node = gap_tree_is_before(key, node) ? node->rb_left : node->rb_right;
 	}
-	gap_tree_link(cl, parent);
+	return parent;
+}
+
+/* Put a backlogged class where its key wants it. */
+static noinline void gap_tree_place(struct gap_class *cl, u64 key)
+{
+	struct rb_root_cached *tree = cl->siblings;
+	struct rb_node *parent;
+	bool before;
+
+	if (!RB_EMPTY_NODE(&cl->node)) {
+		if (key == cl->key)
+			return;
+		rb_erase_cached(&cl->node, tree);
+	}
+	cl->key = key;
+	parent = gap_tree_parent(tree, key);
+	before = parent && gap_tree_is_before(key, parent);
+	rb_link_node(&cl->node, parent, !parent ? &tree->rb_root.rb_node :
+		     before ? &parent->rb_left : &parent->rb_right);
+	rb_insert_color_cached(&cl->node, tree,
+			       !parent || (before && parent == rb_first_cached(tree)));
 }
 
 static bool gap_tree_is_backlogged(const struct gap_class *cl)
@@ -172,7 +144,7 @@ static u64 gap_tree_key(const struct gap_class *cl)
 }
 
 /* The backlog or the schedule of @cl has changed. */
-static void gap_tree_update(struct gap_class *cl)
+void gap_tree_update(struct gap_class *cl)
 {
 	for (; cl; cl = cl->parent) {
 		if (gap_tree_is_backlogged(cl))
@@ -187,9 +159,8 @@ static __always_inline void gap_tree_advance(struct gap_class *cl)
 {
 	if (unlikely(!gap_class_qlen(cl)))
 		gap_tree_unlink(cl);
-	else if (cl->siblings->last == &cl->node &&
-		 rb_first_cached(&cl->siblings->root) == &cl->node)
-		cl->key = cl->next;	/* the only one below its parent */
+	else if (gap_tree_is_alone(cl))
+		cl->key = cl->next;
 	else
 		gap_tree_place(cl, cl->next);
 	if (cl->parent)
@@ -205,13 +176,6 @@ static void gap_tree_activate(struct gap_sched *q, struct gap_class *cl)
 		c->next = gap_pace_start(c->next, q->clock.bytes);
 		c = c->parent;
 	} while (c && !gap_tree_first(&c->backlogged));
-	gap_tree_update(cl);
-}
-
-/* A leaf has run empty, or is going away. */
-void gap_class_deactivate(struct gap_class *cl)
-{
-	list_del_init(&cl->stalled);
 	gap_tree_update(cl);
 }
 
@@ -304,14 +268,14 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		if (unlikely(ret != NET_XMIT_SUCCESS)) {
 			if (net_xmit_drop_count(ret)) {
 				qdisc_qstats_drop(sch);
-				GAP_ADD(cl->drops, 1);
+				cl->drops++;
 			}
 			return ret;
 		}
 	} else {
 		dropped = gap_queue_put(cl, skb, sch->limit);
 		if (unlikely(dropped)) {
-			GAP_ADD(cl->drops, 1);
+			cl->drops++;
 			ret = qdisc_drop(dropped, sch, to_free);
 			if (dropped == skb)
 				return ret;
@@ -341,7 +305,7 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 
 	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
 	if (IS_ERR_OR_NULL(segs)) {
-		GAP_ADD(cl->drops, 1);
+		cl->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}
 	skb_list_walk_safe(segs, segs, next) {
@@ -360,7 +324,7 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	}
 	/* a parent will count one packet of the whole's length */
 	qdisc_tree_reduce_backlog(sch, 1 - queued, whole_len - len);
-	GAP_ADD(q->xstats.gso_split, 1);
+	q->xstats.gso_split++;
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
 }
@@ -372,12 +336,8 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
  */
 static bool gap_uses_direct(const struct gap_sched *q)
 {
-	const struct rb_node *last = q->backlogged.last;
-
-	if (!q->bypassed)
-		return false;
-	return !last ||
-	       (last == &q->direct.node && last == rb_first_cached(&q->backlogged.root));
+	return q->bypassed &&
+	       (RB_EMPTY_ROOT(&q->backlogged.rb_root) || gap_tree_is_alone(&q->direct));
 }
 
 int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
@@ -431,7 +391,7 @@ gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {
 		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
-		GAP_ADD(c->xstats.wire_bytes, wire);
+		c->xstats.wire_bytes += wire;
 		due = gap_time_later(c->next, due);
 		c->charged = rate;
 		if (!gap_rate_is_limited(rate)) {
@@ -442,7 +402,7 @@ gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
 				       q->credit_min, &c->next);
 		if (unlikely(lost))
-			GAP_ADD(c->xstats.credit_lost_bytes, lost);
+			c->xstats.credit_lost_bytes += lost;
 	}
 	gap_tree_advance(cl);
 }
@@ -484,6 +444,7 @@ static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
 	qdisc_qlen_dec(sch);
 	/* a tag that the device will insert is on the wire all the same */
 	wire = gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
+	q->xstats.wire_bytes += wire;
 	gap_charge(q, cl, skb, wire);
 	if (!q->use_timer)
 		q->clock.bytes += wire;
@@ -533,20 +494,14 @@ static struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
 	slot = gap_slot_bytes(need, q->slot_max);
 	skb = gap_frames_get(q->frames, slot);
 	if (unlikely(!skb)) {
-		GAP_ADD(q->xstats.gap_failed, 1);
+		q->xstats.gap_failed++;
 		gap_wake_at(q, ktime_get_ns() + gap_clock_bytes_to_ns(&q->clock, need));
 		return NULL;
 	}
 	q->clock.bytes += slot;
-	GAP_ADD(q->xstats.gap_packets, 1);
-	GAP_ADD(q->xstats.gap_wire_bytes, slot);
+	q->xstats.gap_packets++;
+	q->xstats.gap_wire_bytes += slot;
 	return skb;
-}
-
-/* Timer back end: nobody may send for @need byte-times. */
-static void gap_wait(struct gap_sched *q, u64 need)
-{
-	gap_wake_at(q, gap_clock_ns_at(&q->clock, q->clock.bytes + need));
 }
 
 /* Does the device drop gap frames?  Then a timer paces from now on. */
@@ -557,10 +512,10 @@ static noinline void gap_watch(struct Qdisc *sch)
 
 	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
 	if (!gap_watch_is_ahead(&q->watch, &q->clock, queued, completed,
-				READ_ONCE(gap_device_queue(qdisc_dev(sch))->limit),
+				READ_ONCE(gap_device_dql(qdisc_dev(sch))->limit),
 				ktime_get_ns()))
 		return;
-	GAP_ADD(q->xstats.fallbacks, 1);
+	q->xstats.fallbacks++;
 	q->frames_lost = true;
 	/* the clock has counted gap frames that took no time */
 	gap_clock_reset(&q->clock, ktime_get_ns());
@@ -570,15 +525,15 @@ static noinline void gap_watch(struct Qdisc *sch)
 }
 
 /*
- * Leases: a class that no request reaches in time falls back.  There is one timer
- * for all classes, set to the earliest deadline.  It takes no lock and touches no
- * class, because a qdisc that is destroyed is reset without a lock: it only sets
- * flags.  The next dequeue sees them and takes the rates away; on an idle qdisc a
- * work does, which holds RTNL and tells user space as well.
+ * Leases: a class that no request reaches in time falls back.  The class's timer takes
+ * no lock and changes no rate, because a qdisc that is destroyed is reset without a
+ * lock: it only sets flags.  The next dequeue sees them and takes the rate away; on an
+ * idle qdisc a work does, which holds RTNL and tells user space as well.  Each request
+ * puts the timer off, so that nothing runs while the rate is kept alive.
  */
 static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 {
-	struct gap_sched *q = container_of(timer, struct gap_sched, lease_timer);
+	struct gap_sched *q = container_of(timer, struct gap_class, lease_timer)->q;
 
 	WRITE_ONCE(q->lease_due, true);
 	WRITE_ONCE(q->slow_path, true);
@@ -588,46 +543,32 @@ static enum hrtimer_restart gap_lease_expire(struct hrtimer *timer)
 }
 
 /* A request has reached the class. */
-void gap_lease_refresh(struct gap_sched *q, struct gap_class *cl)
+void gap_lease_refresh(struct gap_class *cl)
 {
 	if (!cl->expires_ns || cl->expired)
 		return;
 	cl->deadline_ns = ktime_get_boottime_ns() + cl->expires_ns;
-	if (!hrtimer_is_queued(&q->lease_timer) ||
-	    ktime_before(cl->deadline_ns, hrtimer_get_softexpires(&q->lease_timer)))
-		hrtimer_start(&q->lease_timer, cl->deadline_ns, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_start(&cl->lease_timer, cl->deadline_ns, HRTIMER_MODE_ABS_SOFT);
 }
 
-static void gap_lease_fall_back(struct gap_sched *q, struct gap_class *cl)
-{
-	gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
-	/* gap_class_dump() */
-	smp_store_release(&cl->expired, true);
-	cl->notify = true;
-	GAP_ADD(cl->xstats.expired, 1);
-	GAP_ADD(q->xstats.expired, 1);
-}
-
-/* The earliest of the deadlines that are left is waited for. */
+/* A class whose deadline has passed falls back. */
 void gap_lease_end(struct gap_sched *q)
 {
-	u64 next_ns = U64_MAX, now_ns;
 	struct gap_class *cl;
 
 	if (!READ_ONCE(q->lease_due))
 		return;
 	WRITE_ONCE(q->lease_due, false);
-	now_ns = ktime_get_boottime_ns();
 	list_for_each_entry(cl, &q->classes, list) {
-		if (!cl->expires_ns || cl->expired)
+		if (!cl->expires_ns || cl->expired || ktime_get_boottime_ns() < cl->deadline_ns)
 			continue;
-		if (now_ns >= cl->deadline_ns)
-			gap_lease_fall_back(q, cl);
-		else
-			next_ns = min(next_ns, cl->deadline_ns);
+		gap_class_set_entry(q, cl, &cl->rate, cl->fallback);
+		/* gap_class_dump() */
+		smp_store_release(&cl->expired, true);
+		cl->notify = true;
+		cl->xstats.expired++;
+		q->xstats.expired++;
 	}
-	if (next_ns != U64_MAX)
-		hrtimer_start(&q->lease_timer, next_ns, HRTIMER_MODE_ABS_SOFT);
 }
 
 /* Rare work before a packet: children that stalled, leases that have ended. */
@@ -668,7 +609,7 @@ static noinline struct sk_buff *gap_dequeue_backlog(struct Qdisc *sch)
 		qdisc_qstats_overlimit(sch);
 	if (q->use_timer) {
 		if (!skb)
-			gap_wait(q, need);
+			gap_wake_at(q, gap_clock_ns_at(&q->clock, q->clock.bytes + need));
 		return skb;
 	}
 	if (!skb)
@@ -696,8 +637,13 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 }
 
 /* A leaf without a rate of its own, in no tree yet.  False: there is no memory. */
-bool gap_class_init(struct gap_class *cl)
+bool gap_class_init(struct gap_sched *q, struct gap_class *cl, struct gap_class *parent)
 {
+	cl->q = q;
+	cl->parent = parent;
+	cl->siblings = parent ? &parent->backlogged : &q->backlogged;
+	cl->depth = parent ? parent->depth + 1 : 1;
+	hrtimer_setup(&cl->lease_timer, gap_lease_expire, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
 	gap_rate_set(&cl->rate, GAP_RATE_UNLIMITED);
 	cl->charged = &cl->rate;
 	gnet_stats_basic_sync_init(&cl->bstats);
@@ -709,11 +655,12 @@ bool gap_class_init(struct gap_class *cl)
 	return cl->queue.hashed;
 }
 
-/* Drop what the class's own queue holds, once the core releases RTNL. */
+/* The class has no packets any more: those of its own queue go when RTNL is released. */
 void gap_class_purge(struct gap_class *cl)
 {
 	struct sk_buff *skb;
 
+	list_del_init(&cl->stalled);
 	while (cl->queue.qlen) {
 		skb = gap_queue_get(&cl->queue);
 		rtnl_kfree_skbs(skb, skb);
@@ -790,13 +737,11 @@ bool gap_packet_init(struct gap_sched *q, u64 link_rate)
 {
 	bool ok;
 
-	hrtimer_setup(&q->lease_timer, gap_lease_expire, CLOCK_BOOTTIME, HRTIMER_MODE_ABS_SOFT);
 	INIT_LIST_HEAD(&q->classes);
 	INIT_LIST_HEAD(&q->stalled);
 	gap_clock_init(&q->clock, link_rate, ktime_get_ns());
 	q->queued_mark = U32_MAX; /* nothing handed out: an idle device is idle */
-	ok = gap_class_init(&q->direct);
-	q->direct.siblings = &q->backlogged;
+	ok = gap_class_init(q, &q->direct, NULL);
 	q->defcl = &q->direct;
 	gap_packet_configure(q, link_rate, NULL, true);
 	return ok;
@@ -807,9 +752,8 @@ static void gap_class_reset(struct gap_class *cl)
 	if (cl->qdisc)
 		qdisc_reset(cl->qdisc);
 	gap_class_purge(cl);
-	list_del_init(&cl->stalled);
 	RB_CLEAR_NODE(&cl->node);
-	cl->backlogged = (struct gap_tree){};
+	cl->backlogged = RB_ROOT_CACHED;
 }
 
 /* All packets go; nobody enqueues or dequeues meanwhile. */
@@ -820,7 +764,7 @@ void gap_packet_reset(struct gap_sched *q)
 	list_for_each_entry(cl, &q->classes, list)
 		gap_class_reset(cl);
 	gap_class_reset(&q->direct);
-	q->backlogged = (struct gap_tree){};
+	q->backlogged = RB_ROOT_CACHED;
 	q->wire_busy = false;
 	/* what the device held may be lost as well, and its counters may restart */
 	gap_clock_reset(&q->clock, ktime_get_ns());

@@ -2,9 +2,6 @@
 /*
  * The rare cases of a class's queue: it is full, or data have been overtaken.
  */
-#include <linux/skbuff.h>
-#include <net/tcp.h>
-
 #include "gap_queue.h"
 
 /*
@@ -43,19 +40,13 @@ static bool gap_is_own_tcp(const struct sk_buff *skb)
 	       (protocol == htons(ETH_P_IPV6) && ipv6_hdr(skb)->nexthdr == IPPROTO_TCP);
 }
 
-/* Source and destination. */
-static __be32 gap_tcp_ports(const struct tcphdr *th)
-{
-	return *(const __be32 *)&th->source;
-}
-
 /* An ACK overtakes what waits there. */
 void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb)
 {
 	if (!turn->head || !gap_is_own_tcp(skb))
 		return;
 	turn->ack_sk = skb->sk;
-	turn->ack_ports = gap_tcp_ports(tcp_hdr(skb));
+	turn->ack_hash = skb->hash;
 	turn->ack_seq = tcp_hdr(skb)->ack_seq;
 	turn->ack_window = tcp_hdr(skb)->window;
 }
@@ -65,11 +56,10 @@ void gap_turn_renew_ack(const struct gap_turn *turn, struct sk_buff *skb)
 {
 	struct tcphdr *th;
 
-	if (skb->sk != turn->ack_sk || !gap_is_own_tcp(skb))
+	if (skb->sk != turn->ack_sk || skb->hash != turn->ack_hash || !gap_is_own_tcp(skb))
 		return;
 	th = tcp_hdr(skb);
-	if (gap_tcp_ports(th) != turn->ack_ports || !th->ack ||
-	    th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
+	if (!th->ack || th->doff * 4 > sizeof(*th) + TCPOLEN_TSTAMP_ALIGNED ||
 	    !before(ntohl(th->ack_seq), ntohl(turn->ack_seq)))
 		return;
 	if (skb_ensure_writable(skb, skb_transport_offset(skb) + sizeof(*th)))

@@ -23,9 +23,7 @@
 #ifndef _GAP_QUEUE_H
 #define _GAP_QUEUE_H
 
-#include <linux/etherdevice.h>
 #include <linux/hash.h>
-#include <linux/slab.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
@@ -38,8 +36,8 @@ struct gap_turn {
 	struct list_head	list;		/* in the queue's turns, if it has packets */
 	u32			qlen;
 	/* The last ACK that overtook some of them: whose it was, and what it said. */
-	__be32			ack_ports;	/* another socket may get the same memory */
 	const struct sock	*ack_sk;	/* never looked into; NULL: there was none */
+	u32			ack_hash;	/* another socket may get the same memory */
 	__be32			ack_seq;
 	__be16			ack_window;
 };
@@ -73,7 +71,7 @@ gap_turn_put(struct gap_queue *queue, struct gap_turn *turn, struct sk_buff *skb
 	} else {
 		turn->head = skb;
 		list_add_tail(&turn->list, &queue->turns);
-		GAP_ADD(queue->turns_count, 1);
+		queue->turns_count++;
 	}
 	turn->tail = skb;
 	turn->qlen++;
@@ -95,7 +93,7 @@ gap_turn_get(struct gap_queue *queue, struct gap_turn *turn)
 	}
 	if (unlikely(!turn->head)) {
 		list_del(&turn->list);
-		GAP_ADD(queue->turns_count, -1);
+		queue->turns_count--;
 	}
 	return skb;
 }
@@ -114,8 +112,8 @@ static __always_inline struct sk_buff *gap_turn_get_next(struct gap_queue *queue
 static __always_inline void
 gap_queue_count(struct gap_queue *queue, const struct sk_buff *skb, int packets)
 {
-	GAP_ADD(queue->backlog_bytes, packets * qdisc_pkt_len(skb));
-	GAP_ADD(queue->qlen, packets);
+	queue->backlog_bytes += packets * qdisc_pkt_len(skb);
+	queue->qlen += packets;
 }
 
 /* Does a rate hold up the packets of the class, its own or that of a class above it? */
@@ -170,7 +168,7 @@ static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
 		skb = __skb_dequeue(&queue->acks);
 		if (queue->turns_count) {
 			queue->ack_room_bytes -= gap_wire_bytes(skb->len);
-			GAP_ADD(queue->acks_first, 1);
+			queue->acks_first++;
 		}
 	}
 	gap_queue_count(queue, skb, -1);

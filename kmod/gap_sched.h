@@ -2,33 +2,15 @@
 #ifndef _GAP_SCHED_H
 #define _GAP_SCHED_H
 
-#include <linux/hrtimer.h>
-#include <linux/list.h>
-#include <linux/netdevice.h>
 #include <linux/rbtree.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/pkt_sched.h>
-#include <net/sch_generic.h>
 
 #include "gap_byteclock.h"
+#include "gap_compat.h"
 
 #define GAP_TURN_BITS		7
-#define GAP_QUEUE_LIMIT_PACKETS	10000	/* of a class, unless TCA_GAP_LIMIT says another */
-
-/* Dumps read counters, and whatever else the packet path writes, without its lock. */
-#define GAP_ADD(counter, number) do {				\
-	typeof(counter) *counter_ = &(counter);			\
-								\
-	WRITE_ONCE(*counter_, *counter_ + (number));		\
-} while (0)
-
-static inline void gap_read_counters(u64 *to, const u64 *from, size_t bytes)
-{
-	size_t i;
-
-	for (i = 0; i < bytes / sizeof(u64); i++)
-		to[i] = READ_ONCE(from[i]);
-}
 
 /* The packets of a class without a qdisc of its own. */
 struct gap_queue {
@@ -40,12 +22,6 @@ struct gap_queue {
 	u32			turns_count;	/* length of turns */
 	s32			ack_room_bytes;	/* on the wire, for ACKs before the next data */
 	u64			acks_first;	/* acknowledgments that overtook data */
-};
-
-/* Classes with packets below the same parent, by key. */
-struct gap_tree {
-	struct rb_root_cached	root;
-	struct rb_node		*last;
 };
 
 /**
@@ -64,8 +40,8 @@ struct gap_class {
 	const struct gap_rate	*charged;	/* by this entry of the table, or rate */
 	u64			key;		/* when it can send, see gap_tree_key() */
 	struct rb_node		node;		/* in *siblings while backlogged */
-	struct gap_tree		*siblings;	/* those below the same parent, by key */
-	struct gap_tree		backlogged;	/* its children with packets, by key */
+	struct rb_root_cached	*siblings;	/* those below the same parent, by key */
+	struct rb_root_cached	backlogged;	/* its children with packets, by key */
 	unsigned int		child_count;	/* all of them; a leaf has none */
 	struct gap_queue	queue;
 	struct gnet_stats_basic_sync bstats;
@@ -76,13 +52,14 @@ struct gap_class {
 	struct list_head	list;		/* in gap_sched.classes */
 	unsigned int		filter_cnt;
 	unsigned int		depth;		/* 1 directly below the qdisc */
-	bool			needs_queue;	/* see gap_class_needs_queue() */
 	u32			drops;
 
 	/* a rate that somebody has to keep alive */
 	u64			fallback;
 	u64			expires_ns;	/* 0: never */
 	u64			deadline_ns;	/* CLOCK_BOOTTIME */
+	struct hrtimer		lease_timer;	/* at the deadline */
+	struct gap_sched	*q;
 	bool			expired;	/* no entry is worth more than entry 0 */
 	bool			notify;		/* user space is to be told */
 };
@@ -111,13 +88,13 @@ struct gap_sched {
 	bool			use_timer;	/* instead of gap frames */
 	bool			wire_busy;	/* frames follow each other */
 	bool			slow_path;	/* stalled classes, or leases that are due */
-	bool			lease_due;
+	bool			lease_due;	/* of some class */
 	bool			bypassed;	/* see gap_update_bypass() */
 	u32			queued_mark;	/* see gap_sync_idle_clock() */
 	u32			slot_max;	/* longest gap frame, byte-times */
 	u64			credit_min;	/* byte-times, see gap_rate_charge() */
 	u64			wake_early_bytes; /* see GAP_WAKE_EARLY_NS */
-	struct gap_tree		backlogged;	/* top classes with packets, by key */
+	struct rb_root_cached	backlogged;	/* top classes with packets, by key */
 	struct gap_class	*defcl;		/* of conf.defcls, if a leaf, or direct */
 	struct gap_frames	*frames;
 	struct gap_watch	watch;
@@ -138,12 +115,50 @@ struct gap_sched {
 	bool			was_up;
 	enum gap_reason		reason;
 	enum gap_reason		reason_notified; /* what user space knows */
-	unsigned int		classes_with_queue; /* whose packets cannot bypass */
-	struct hrtimer		lease_timer;	/* at the earliest deadline of a class */
 	struct delayed_work	work;		/* what needs RTNL */
 	struct Qdisc		*sch;		/* this */
 	struct list_head	list;		/* in gap_main.c's list of all */
 };
+
+/* ---- gap_packet.c ---- */
+
+int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
+struct sk_buff *gap_dequeue(struct Qdisc *sch);
+
+/* Of the device's first queue; both 0 where the driver keeps no such count. */
+void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed);
+
+/* Of a qdisc that nobody else knows of yet, or that is about to go. */
+bool gap_packet_init(struct gap_sched *q, u64 link_rate);
+void gap_packet_reset(struct gap_sched *q);
+bool gap_class_init(struct gap_sched *q, struct gap_class *cl, struct gap_class *parent);
+
+/* With the tree lock held. */
+void gap_tree_update(struct gap_class *cl);
+void gap_class_purge(struct gap_class *cl);
+void gap_class_set_entry(struct gap_sched *q, struct gap_class *cl,
+			 struct gap_rate *entry, u64 rate);
+void gap_lease_refresh(struct gap_class *cl);
+void gap_lease_end(struct gap_sched *q);
+void gap_packet_configure(struct gap_sched *q, u64 link_rate,
+			  struct gap_frames *frames, bool use_timer);
+
+/* ---- gap_class.c ---- */
+
+extern const struct Qdisc_class_ops gap_class_ops;
+
+void gap_class_find_default(struct Qdisc *sch);
+void gap_update_bypass(struct Qdisc *sch);
+void gap_notify(struct Qdisc *sch, struct gap_class *cl);
+void gap_class_notify_expired(struct Qdisc *sch);
+void gap_class_destroy_all(struct Qdisc *sch);
+
+/* ---- gap_frame.c ---- */
+
+struct gap_frames *gap_frames_alloc(struct net_device *dev);
+void gap_frames_free(struct gap_frames *frames);
+u32 gap_frames_slot_max(const struct gap_frames *frames);
+struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes);
 
 static inline bool gap_class_is_leaf(const struct gap_class *cl)
 {

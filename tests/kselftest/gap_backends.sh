@@ -86,6 +86,9 @@ test_lost() {
 	keeps_rate "found out"
 	tc qdisc change dev w0 root gap default 1:10
 	ktap_equal "a change of another option does not bring gap frames back" "lost timer" "$(state w0)"
+	ip link set w0 multicast on
+	ip link set w0 multicast off
+	ktap_equal "nor does a change of the device that leaves its link alone" "lost timer" "$(state w0)"
 	ktap_equal "it counts" 1 "$(xstat fallbacks)"
 	tc qdisc change dev w0 root gap backend gap
 	ktap_equal "who asks again gets them again" "asked gap" "$(state w0)"
