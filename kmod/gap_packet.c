@@ -4,7 +4,6 @@
  * queue (enqueue), out of it when the class and all above it allow (dequeue),
  * and onto their schedules (charge).
  */
-#include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include <net/pkt_cls.h>
 
@@ -183,7 +182,7 @@ static void gap_tree_activate(struct gap_sched *q, struct gap_class *cl)
  * The leaf to serve now, or NULL.  With NULL, *@need is the number of
  * byte-times after which some leaf may send, or 0 when nothing is waiting.
  */
-static struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
+static __always_inline struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
 {
 	struct gap_class *cl = gap_tree_first(&q->backlogged);
 	u64 now = q->clock.bytes;
@@ -203,13 +202,12 @@ static struct gap_class *gap_tree_pick(struct gap_sched *q, u64 *need)
 /*
  * The leaf for @skb: the one skb->priority names, else the one the filters
  * lead to, else the default class, else "direct".  NULL if an action took or
- * refused the packet; *@qerr says which.
+ * refused the packet; q->refusal says which.
  *
  * skb->tc_index says at which rate of the class's table it is charged.  A BPF
  * filter may write it; of the qdiscs that may be grafted only gred does.
  */
-static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch,
-					       int *qerr)
+static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc *sch)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_class *cl = NULL;
@@ -226,13 +224,13 @@ static noinline struct gap_class *gap_classify(struct sk_buff *skb, struct Qdisc
 	verdict = tcf_classify(skb, NULL, rcu_dereference_bh(q->filter_list), &res, false);
 	if (verdict < 0)
 		return q->defcl;
-	*qerr = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
+	q->refusal = NET_XMIT_SUCCESS | __NET_XMIT_BYPASS;
 #ifdef CONFIG_NET_CLS_ACT
 	switch (verdict) {
 	case TC_ACT_QUEUED:
 	case TC_ACT_STOLEN:
 	case TC_ACT_TRAP:
-		*qerr = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
+		q->refusal = NET_XMIT_SUCCESS | __NET_XMIT_STOLEN;
 		fallthrough;
 	case TC_ACT_SHOT:
 		return NULL;
@@ -344,7 +342,6 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	struct gap_class *cl = q->defcl;
-	int err;
 
 	skb->tc_index = 0;
 	if (unlikely(q->bypassed && !(sch->flags & TCQ_F_CAN_BYPASS)))
@@ -352,176 +349,16 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 	if (gap_uses_direct(q))
 		cl = &q->direct;
 	else if (rcu_access_pointer(q->filter_list) || TC_H_MAJ(skb->priority) == sch->handle)
-		cl = gap_classify(skb, sch, &err);
+		cl = gap_classify(skb, sch);
 	if (unlikely(!cl)) {
-		if (err & __NET_XMIT_BYPASS)
+		if (q->refusal & __NET_XMIT_BYPASS)
 			qdisc_qstats_drop(sch);
 		__qdisc_drop(skb, to_free);
-		return err;
+		return q->refusal;
 	}
 	if (skb_is_gso(skb))
 		return gap_enqueue_gso(skb, sch, cl, to_free);
 	return gap_enqueue_frame(skb, sch, cl, to_free);
-}
-
-/* The rate that a packet of the class is charged at. */
-static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *skb)
-{
-	unsigned int phase = skb->tc_index;
-	struct gap_rate *entry;
-
-	if (!phase || phase > GAP_PHASE_MAX || !cl->phases)
-		return &cl->rate;
-	entry = &cl->phases[phase - 1];
-	if (!entry->rate || (cl->expired && entry->rate > cl->rate.rate))
-		return &cl->rate;
-	return entry;
-}
-
-/*
- * @skb of leaf @cl, @wire byte-times long, starts now: the schedules of the leaf
- * and of all above it go on.  @due: when those that have been charged allowed it.
- */
-static inline void
-gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb, u32 wire)
-{
-	struct gap_rate *rate = gap_rate_of(cl, skb);
-	u64 now = q->clock.bytes, due = cl->next, lost;
-	struct gap_class *c;
-
-	for (c = cl; c; c = c->parent, rate = &c->rate) {
-		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
-		c->xstats.wire_bytes += wire;
-		due = gap_time_later(c->next, due);
-		c->charged = rate;
-		if (!gap_rate_is_limited(rate)) {
-			/* the next of its frames comes after those that are due by then */
-			c->next = q->use_timer ? now : now + wire;
-			continue;
-		}
-		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
-				       q->credit_min, &c->next);
-		if (unlikely(lost))
-			c->xstats.credit_lost_bytes += lost;
-	}
-	gap_tree_advance(cl);
-}
-
-/*
- * From a grafted qdisc.  One that has packets but gives none yet (netem, tbf)
- * is not asked again before the next dequeue, which its own timer will cause.
- */
-static noinline struct sk_buff *gap_dequeue_child(struct gap_sched *q, struct gap_class *cl)
-{
-	struct sk_buff *skb = cl->qdisc->dequeue(cl->qdisc);
-
-	if (skb)
-		return skb;
-	if (cl->qdisc->q.qlen) {
-		list_move_tail(&cl->stalled, &q->stalled);
-		q->slow_path = true;
-	}
-	gap_tree_update(cl);
-	return NULL;
-}
-
-static struct sk_buff *gap_dequeue_data(struct Qdisc *sch, u64 *need)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb = NULL;
-	struct gap_class *cl;
-	u32 wire;
-
-	while (!skb) {
-		cl = gap_tree_pick(q, need);
-		if (!cl)
-			return NULL;
-		skb = unlikely(cl->qdisc) ? gap_dequeue_child(q, cl) :
-					    gap_queue_get(&cl->queue);
-	}
-	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
-	qdisc_qstats_backlog_dec(sch, skb);
-	qdisc_qlen_dec(sch);
-	/* a tag that the device will insert is on the wire all the same */
-	wire = gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
-	q->xstats.wire_bytes += wire;
-	gap_charge(q, cl, skb, wire);
-	if (!q->use_timer)
-		q->clock.bytes += wire;
-	return skb;
-}
-
-static void gap_wake_at(struct gap_sched *q, u64 ns)
-{
-	q->wire_busy = false;
-	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
-}
-
-/*
- * Leave the coarse part of a long gap to the timer.  Needs a device that says
- * when it is empty: only that ends the gap exactly, whenever the timer fires.
- */
-static bool gap_sleep(struct Qdisc *sch, u64 need)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	u32 queued, completed;
-	u64 wake_ns, now_ns;
-
-	if (need <= 2 * q->wake_early_bytes)
-		return false;
-	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
-	if (!queued)
-		return false;
-	now_ns = ktime_get_ns();
-	gap_clock_cap(&q->clock, now_ns, queued - completed);
-	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need - q->wake_early_bytes);
-	/* frames that the link rate has overtaken are still in the device */
-	if (wake_ns <= now_ns)
-		return false;
-	gap_wake_at(q, wake_ns);
-	return true;
-}
-
-/* Fill @need byte-times, or as many of them as one frame can. */
-static struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	struct sk_buff *skb;
-	u32 slot;
-
-	if (gap_sleep(sch, need))
-		return NULL;
-	slot = gap_slot_bytes(need, q->slot_max);
-	skb = gap_frames_get(q->frames, slot);
-	if (unlikely(!skb)) {
-		q->xstats.gap_failed++;
-		gap_wake_at(q, ktime_get_ns() + gap_clock_bytes_to_ns(&q->clock, need));
-		return NULL;
-	}
-	q->clock.bytes += slot;
-	q->xstats.gap_packets++;
-	q->xstats.gap_wire_bytes += slot;
-	return skb;
-}
-
-/* Does the device drop gap frames?  Then a timer paces from now on. */
-static noinline void gap_watch(struct Qdisc *sch)
-{
-	struct gap_sched *q = qdisc_priv(sch);
-	u32 queued, completed;
-
-	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
-	if (!gap_watch_is_ahead(&q->watch, &q->clock, queued, completed,
-				READ_ONCE(gap_device_dql(qdisc_dev(sch))->limit),
-				ktime_get_ns()))
-		return;
-	q->xstats.fallbacks++;
-	q->frames_lost = true;
-	/* the clock has counted gap frames that took no time */
-	gap_clock_reset(&q->clock, ktime_get_ns());
-	WRITE_ONCE(q->reason, GAP_REASON_LOST);
-	gap_packet_configure(q, q->clock.link_rate, q->frames, true);
-	schedule_delayed_work(&q->work, 0);
 }
 
 /*
@@ -584,35 +421,202 @@ static noinline void gap_dequeue_slow(struct gap_sched *q)
 	}
 }
 
-static noinline struct sk_buff *gap_dequeue_backlog(struct Qdisc *sch)
+/* The rate that a packet of the class is charged at. */
+static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *skb)
+{
+	unsigned int phase = skb->tc_index;
+	struct gap_rate *entry;
+
+	if (!phase || phase > GAP_PHASE_MAX || !cl->phases)
+		return &cl->rate;
+	entry = &cl->phases[phase - 1];
+	if (!entry->rate || (cl->expired && entry->rate > cl->rate.rate))
+		return &cl->rate;
+	return entry;
+}
+
+/*
+ * @skb of leaf @cl, @wire byte-times long, starts now: the schedules of the leaf
+ * and of all above it go on.  @due: when those that have been charged allowed it.
+ */
+static __always_inline void
+gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb, u32 wire,
+	   bool use_timer)
+{
+	struct gap_rate *rate = gap_rate_of(cl, skb);
+	u64 now = q->clock.bytes, due = cl->next, lost;
+	struct gap_class *c;
+
+	for (c = cl; c; c = c->parent, rate = &c->rate) {
+		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
+		c->xstats.wire_bytes += wire;
+		due = gap_time_later(c->next, due);
+		c->charged = rate;
+		if (!gap_rate_is_limited(rate)) {
+			/* the next of its frames comes after those that are due by then */
+			c->next = use_timer ? now : now + wire;
+			continue;
+		}
+		lost = gap_rate_charge(rate, q->clock.link_rate, due, now, wire,
+				       q->credit_min, &c->next);
+		if (unlikely(lost))
+			c->xstats.credit_lost_bytes += lost;
+	}
+	gap_tree_advance(cl);
+}
+
+/*
+ * From a grafted qdisc.  One that has packets but gives none yet (netem, tbf)
+ * is not asked again before the next dequeue, which its own timer will cause.
+ */
+static noinline struct sk_buff *gap_dequeue_child(struct gap_sched *q, struct gap_class *cl)
+{
+	struct sk_buff *skb = cl->qdisc->dequeue(cl->qdisc);
+
+	if (skb)
+		return skb;
+	if (cl->qdisc->q.qlen) {
+		list_move_tail(&cl->stalled, &q->stalled);
+		q->slow_path = true;
+	}
+	gap_tree_update(cl);
+	return NULL;
+}
+
+/* Both back ends: a packet that is due, or NULL; *@need then is as gap_tree_pick() says. */
+static __always_inline struct sk_buff *
+gap_dequeue_data(struct Qdisc *sch, bool use_timer, u64 *need)
 {
 	struct gap_sched *q = qdisc_priv(sch);
-	u32 queued = 0, completed;
-	struct sk_buff *skb;
-	u64 need = 0;
+	struct sk_buff *skb = NULL;
+	struct gap_class *cl;
+	u32 wire;
 
-	if (q->use_timer) {
-		gap_clock_sync_time(&q->clock, ktime_get_ns());
-	} else {
-		gap_device_bytes(qdisc_dev(sch), &queued, &completed);
-		if (queued == completed && queued != q->queued_mark)
-			gap_sync_idle_clock(q);
-	}
 	if (unlikely(READ_ONCE(q->slow_path)))
 		gap_dequeue_slow(q);
-	skb = gap_dequeue_data(sch, &need);
-	if (!skb && !need) {
-		q->wire_busy = false;
+	while (!skb) {
+		cl = gap_tree_pick(q, need);
+		if (!cl)
+			return NULL;
+		if (likely(!cl->qdisc)) {
+			skb = gap_queue_get(&cl->queue, &wire);
+			break;
+		}
+		skb = gap_dequeue_child(q, cl);
+		if (skb)
+			wire = gap_skb_wire_bytes(skb);
+	}
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
+	qdisc_qstats_backlog_dec(sch, skb);
+	qdisc_qlen_dec(sch);
+	q->xstats.wire_bytes += wire;
+	gap_charge(q, cl, skb, wire, use_timer);
+	if (!use_timer)
+		q->clock.bytes += wire;
+	return skb;
+}
+
+static void gap_wake_at(struct gap_sched *q, u64 ns)
+{
+	q->wire_busy = false;
+	qdisc_watchdog_schedule_ns(&q->watchdog, ns);
+}
+
+/*
+ * Leave the coarse part of a long gap to the timer.  Needs a device that says
+ * when it is empty: only that ends the gap exactly, whenever the timer fires.
+ */
+static noinline bool gap_sleep(struct Qdisc *sch, u64 need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u32 queued, completed;
+	u64 wake_ns, now_ns;
+
+	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
+	if (!queued)
+		return false;
+	now_ns = ktime_get_ns();
+	gap_clock_cap(&q->clock, now_ns, queued - completed);
+	wake_ns = gap_clock_ns_at(&q->clock, q->clock.bytes + need - q->wake_early_bytes);
+	/* frames that the link rate has overtaken are still in the device */
+	if (wake_ns <= now_ns)
+		return false;
+	gap_wake_at(q, wake_ns);
+	return true;
+}
+
+/* Fill @need byte-times, or as many of them as one frame can. */
+static __always_inline struct sk_buff *gap_fill(struct Qdisc *sch, u64 need)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u32 slot;
+
+	qdisc_qstats_overlimit(sch);
+	if (need > 2 * q->wake_early_bytes && gap_sleep(sch, need))
+		return NULL;
+	slot = gap_slot_bytes(need, q->slot_max);
+	skb = gap_frames_get(q->frames, slot);
+	if (unlikely(!skb)) {
+		q->xstats.gap_failed++;
+		gap_wake_at(q, ktime_get_ns() + GAP_WAKE_EARLY_NS);
 		return NULL;
 	}
-	if (!skb)
+	q->clock.bytes += slot;
+	q->xstats.gap_packets++;
+	q->xstats.gap_wire_bytes += slot;
+	return skb;
+}
+
+/* Does the device drop gap frames?  Then a timer paces from now on. */
+static noinline void gap_watch(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u32 queued, completed;
+
+	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
+	if (!gap_watch_is_ahead(&q->watch, &q->clock, queued, completed,
+				READ_ONCE(gap_device_dql(qdisc_dev(sch))->limit),
+				ktime_get_ns()))
+		return;
+	q->xstats.fallbacks++;
+	q->frames_lost = true;
+	/* the clock has counted gap frames that took no time */
+	gap_clock_reset(&q->clock, ktime_get_ns());
+	WRITE_ONCE(q->reason, GAP_REASON_LOST);
+	gap_packet_configure(q, q->clock.link_rate, q->frames, true);
+	schedule_delayed_work(&q->work, 0);
+}
+
+static noinline struct sk_buff *gap_dequeue_timer(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	struct sk_buff *skb;
+	u64 need;
+
+	gap_clock_sync_time(&q->clock, ktime_get_ns());
+	skb = gap_dequeue_data(sch, true, &need);
+	if (!skb && need) {
 		qdisc_qstats_overlimit(sch);
-	if (q->use_timer) {
-		if (!skb)
-			gap_wake_at(q, gap_clock_ns_at(&q->clock, q->clock.bytes + need));
-		return skb;
+		gap_wake_at(q, gap_clock_ns_at(&q->clock, q->clock.bytes + need));
 	}
-	if (!skb)
+	return skb;
+}
+
+static noinline struct sk_buff *gap_dequeue_gaps(struct Qdisc *sch)
+{
+	struct gap_sched *q = qdisc_priv(sch);
+	u32 queued, completed;
+	struct sk_buff *skb;
+	u64 need;
+
+	gap_device_bytes(qdisc_dev(sch), &queued, &completed);
+	if (queued == completed && queued != q->queued_mark)
+		gap_sync_idle_clock(q);
+	skb = gap_dequeue_data(sch, false, &need);
+	if (!skb && !need)
+		q->wire_busy = false;
+	else if (!skb)
 		skb = gap_fill(sch, need);
 	if (!skb)
 		return NULL;
@@ -631,7 +635,7 @@ struct sk_buff *gap_dequeue(struct Qdisc *sch)
 	struct gap_sched *q = qdisc_priv(sch);
 
 	if (likely(sch->q.qlen))
-		return gap_dequeue_backlog(sch);
+		return q->use_timer ? gap_dequeue_timer(sch) : gap_dequeue_gaps(sch);
 	q->wire_busy = false;
 	return NULL;
 }
@@ -659,10 +663,11 @@ bool gap_class_init(struct gap_sched *q, struct gap_class *cl, struct gap_class 
 void gap_class_purge(struct gap_class *cl)
 {
 	struct sk_buff *skb;
+	u32 wire;
 
 	list_del_init(&cl->stalled);
 	while (cl->queue.qlen) {
-		skb = gap_queue_get(&cl->queue);
+		skb = gap_queue_get(&cl->queue, &wire);
 		rtnl_kfree_skbs(skb, skb);
 	}
 }

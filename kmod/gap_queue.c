@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rare cases of a class's queue: it is full, or data have been overtaken.
+ * The rare cases of a class's queue: no plain IPv4, it is full, or data have been overtaken.
  */
 #include "gap_queue.h"
+
+/* What packets to the same destination have in common. */
+u32 gap_turn_key(const struct sk_buff *skb)
+{
+	unsigned int offset = skb_network_offset(skb);
+	__be16 protocol = skb_protocol(skb, true);
+	u32 key = 0;
+
+	if (protocol == htons(ETH_P_IP) && offset + sizeof(struct iphdr) <= skb_headlen(skb))
+		return (__force u32)ip_hdr(skb)->daddr;
+	if (protocol == htons(ETH_P_IPV6) && offset + sizeof(struct ipv6hdr) <= skb_headlen(skb))
+		return ipv6_addr_hash(&ipv6_hdr(skb)->daddr);
+	skb_copy_bits(skb, ETH_ALEN - sizeof(key), &key, sizeof(key));
+	return key;
+}
 
 /*
  * Take the packet that has waited longest from the longest turn, or from the ACKs where

@@ -24,6 +24,7 @@
 #define _GAP_QUEUE_H
 
 #include <linux/hash.h>
+#include <linux/if_vlan.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
@@ -42,22 +43,15 @@ struct gap_turn {
 	__be16			ack_window;
 };
 
+u32 gap_turn_key(const struct sk_buff *skb);
+
 /* By the address, so that neighbours have turns of their own, else the station. */
 static __always_inline u32 gap_turn_hash(const struct sk_buff *skb)
 {
-	unsigned int offset = skb_network_offset(skb);
-	__be16 protocol = skb_protocol(skb, true);
-	u32 key = 0;
-
-	if (likely(protocol == htons(ETH_P_IP) &&
-		   offset + sizeof(struct iphdr) <= skb_headlen(skb)))
-		key = (__force u32)ip_hdr(skb)->daddr;
-	else if (protocol == htons(ETH_P_IPV6) &&
-		 offset + sizeof(struct ipv6hdr) <= skb_headlen(skb))
-		key = ipv6_addr_hash(&ipv6_hdr(skb)->daddr);
-	else
-		skb_copy_bits(skb, ETH_ALEN - sizeof(key), &key, sizeof(key));
-	return hash_32(key, GAP_TURN_BITS);
+	if (likely(skb->protocol == htons(ETH_P_IP) &&
+		   skb_network_header(skb) + sizeof(struct iphdr) <= skb_tail_pointer(skb)))
+		return hash_32((__force u32)ip_hdr(skb)->daddr, GAP_TURN_BITS);
+	return hash_32(gap_turn_key(skb), GAP_TURN_BITS);
 }
 
 void gap_turn_note_ack(struct gap_turn *turn, const struct sk_buff *skb);
@@ -155,19 +149,27 @@ gap_queue_put(struct gap_class *cl, struct sk_buff *skb, u32 limit)
 	return evicted;
 }
 
+/* A tag that the device will insert is on the wire all the same. */
+static inline u32 gap_skb_wire_bytes(const struct sk_buff *skb)
+{
+	return gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
+}
+
 /* The queue is not empty. */
-static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue)
+static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue, u32 *wire)
 {
 	struct sk_buff *skb;
 
 	if (likely(skb_queue_empty(&queue->acks)) ||
 	    (queue->turns_count && queue->ack_room_bytes <= 0)) {
 		skb = gap_turn_get_next(queue);
-		queue->ack_room_bytes = gap_wire_bytes(skb->len);
+		*wire = gap_skb_wire_bytes(skb);
+		queue->ack_room_bytes = *wire;
 	} else {
 		skb = __skb_dequeue(&queue->acks);
+		*wire = gap_skb_wire_bytes(skb);
 		if (queue->turns_count) {
-			queue->ack_room_bytes -= gap_wire_bytes(skb->len);
+			queue->ack_room_bytes -= *wire;
 			queue->acks_first++;
 		}
 	}

@@ -18,8 +18,8 @@ struct gap_queue {
 	struct list_head	turns;		/* destinations with packets take turns */
 	struct gap_turn		*hashed;	/* all turns */
 	u32			qlen;		/* packets in all */
-	u32			backlog_bytes;
 	u32			turns_count;	/* length of turns */
+	u32			backlog_bytes;
 	s32			ack_room_bytes;	/* on the wire, for ACKs before the next data */
 	u64			acks_first;	/* acknowledgments that overtook data */
 };
@@ -100,6 +100,7 @@ struct gap_sched {
 	struct gap_watch	watch;
 	struct gap_class	direct;		/* packets of no class */
 	struct tcf_proto __rcu	*filter_list;
+	int			refusal;	/* of gap_classify(), for who sent the packet */
 	struct Qdisc_class_hash	clhash;
 	struct list_head	classes;	/* all but direct */
 	struct list_head	stalled;	/* children that held their packets back */
