@@ -231,6 +231,33 @@ test_queues() {
 	on_wire 10000000 "flows of all queues share one schedule" "30 1" "30 2" "30 3" "30 4"
 }
 
+# asked_when_up: how often the device is asked for its speed when it comes up
+asked_when_up() {
+	traced 1 simwire_get_link_ksettings ip link set w0 up >"$work/trace" || return
+	called simwire_get_link_ksettings <"$work/trace"
+}
+
+# Firmware takes its time to answer, and RTNL is held meanwhile.
+test_asked_once() {
+	local one queue
+	device numtxqueues 4
+	tc qdisc add dev w0 root handle 1: gap
+	ip link set w0 down
+	if ! one=$(asked_when_up); then
+		ktap_skip "a device with four qdiscs is asked as often as one with one" "no function_graph tracer, or it is in use"
+		return
+	fi
+	tc qdisc del dev w0 root
+	tc qdisc add dev w0 root handle 1: mq
+	for queue in 1 2 3 4; do
+		tc qdisc add dev w0 parent "1:$queue" gap
+	done
+	ktap_equal "each queue has a qdisc of its own" 4 "$(tc qdisc show dev w0 | grep -c 'qdisc gap')"
+	ip link set w0 down
+	ktap_equal "a device with four qdiscs is asked as often as one with one" "$one" "$(asked_when_up)"
+	ktap_between "when it comes up" 1 "$one" 3
+}
+
 # Resets that come without a change of the device.
 test_resets() {
 	device numtxqueues 4
@@ -262,5 +289,6 @@ test_clock
 test_handed_out
 test_other_frames
 test_queues
+test_asked_once
 test_resets
 ktap_end

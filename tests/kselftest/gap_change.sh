@@ -140,49 +140,56 @@ test_module() {
 	ktap_equal "and loads again" "asked gap" "$(state w0)"
 }
 
-# Traces what dumps call, by the kernel's own tracer; what is called by that in turn is the core's.
-# The tracer is the machine's: it is left as it was.
-traced_dumps() (
-	tracing=$1 irqs=$(<"$1/options/funcgraph-irqs") depth=$(<"$1/max_graph_depth") on=$(<"$1/tracing_on")
-	trap 'echo nop >"$tracing/current_tracer"; echo >"$tracing/set_graph_function"
-		echo "$irqs" >"$tracing/options/funcgraph-irqs"; echo "$depth" >"$tracing/max_graph_depth"
-		echo "$on" >"$tracing/tracing_on"' EXIT
-	echo 0 >"$tracing/options/funcgraph-irqs"
-	echo 2 >"$tracing/max_graph_depth"
-	echo 1 >"$tracing/tracing_on"
-	for function in gap_dump gap_dump_stats gap_class_dump gap_class_dump_stats; do
-		echo "$function" >>"$tracing/set_graph_function" || return
-	done
-	echo function_graph >"$tracing/current_tracer"
-	tc -s qdisc show dev w0 >/dev/null
-	tc -s class show dev w0 >/dev/null
-	echo 0 >"$tracing/tracing_on"
-	cat "$tracing/trace"
-)
-
-# Nobody else uses it.
-has_free_tracer() {
-	grep -q function_graph "$1/available_tracers" && [[ $(<"$1/current_tracer") == nop ]] &&
-		! grep -qv '^#' "$1/set_graph_function"
+dump_all() {
+	tc -s qdisc show dev w0
+	tc -s class show dev w0
 }
 
 # Or whoever looks often would hold up the packets.
 test_dumps() {
-	mkdir "$work/tracing"
-	if ! mount -t tracefs tracefs "$work/tracing" || ! has_free_tracer "$work/tracing"; then
+	fresh
+	if ! traced 2 "gap_dump gap_dump_stats gap_class_dump gap_class_dump_stats" dump_all >"$work/trace"; then
 		ktap_skip "dumps take no lock" "no function_graph tracer, or it is in use"
 		return
 	fi
-	fresh
-	traced_dumps "$work/tracing" >"$work/trace"
-	umount "$work/tracing"
 	ktap_equal "dumps are traced" 4 "$(grep -oE '\bgap_(class_)?dump(_stats)?\b' "$work/trace" | sort -u | wc -l)"
 	ktap_equal "and take no lock" "" "$(grep -E '(spin|mutex)_lock' "$work/trace")"
+}
+
+# The first packets of a class find all that its queue needs: what may fail has failed in the request.
+test_first_packets() {
+	fresh
+	if ! traced 4 gap_enqueue send_all 5 >"$work/trace"; then
+		ktap_skip "the first packets of a class need no memory" "no function_graph tracer, or it is in use"
+		return
+	fi
+	ktap_between "packets are traced on their way into the queue" 5 "$(called gap_enqueue <"$work/trace")" 1000
+	ktap_equal "and need no memory there" "" "$(grep -E 'alloc' "$work/trace")"
+}
+
+delete_class() {
+	tc class del dev w0 classid 1:10
+}
+
+# Nobody waits for the qdisc's lock while thousands of packets are freed.
+test_freed_packets() {
+	fresh
+	tc class change dev w0 classid 1:10 gap rate 8kbit
+	send_all 1
+	send 20
+	if ! traced 5 gap_class_delete delete_class >"$work/trace"; then
+		ktap_skip "packets of a class that goes" "no function_graph tracer, or it is in use"
+		return
+	fi
+	ktap_equal "packets of a class that goes are handed on" 20 "$(called rtnl_kfree_skbs <"$work/trace")"
+	ktap_equal "and freed later" "" "$(grep -E '\bk?free_skb|skb_release' "$work/trace")"
 }
 
 test_mtu
 test_address
 test_dumps
+test_first_packets
+test_freed_packets
 test_speed
 test_carrier
 test_removal

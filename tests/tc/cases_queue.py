@@ -168,13 +168,15 @@ class OtherEnd:
 
 
 @contextlib.contextmanager
-def connected_behind_a_class(dev, rate, link_bytes_per_s, talk, parent_rate=None):
-    """A connection to the other end, which talks, through a class of that rate, or below one; and the other end."""
+def connected_behind_a_class(dev, rate, link_bytes_per_s, talk, parent_rate=None, mtu=1500):
+    """A connection to the other end, which talks, through a class of that rate, or below one; and the other end.
+    TCP does not hear of another MTU of the device."""
     sh("ip", "link", "add", dev, "type", "simwire")
     try:
         other = OtherEnd(dev, talk)
         sh("ip", "address", "add", f"{OURS}/24", "dev", dev)
-        sh("ip", "link", "set", dev, "up")
+        sh("ip", "link", "set", dev, "mtu", str(mtu), "up")
+        sh("ip", "route", "replace", f"{THEIRS}/32", "dev", dev, "src", OURS, "mtu", "lock", "1500")
         simwire(dev, "rate_bps", 8 * link_bytes_per_s)
         add_gap("default 1:10", dev=dev)
         if parent_rate:
@@ -285,9 +287,9 @@ def receive_all(sock, count):
         count -= len(sock.recv(min(count, 65536)))
 
 
-def tcp_extended_counters():
-    with open("/proc/net/netstat", encoding="utf-8") as file:
-        names, values = (line.split()[1:] for line in file if line.startswith("TcpExt:"))
+def counted_by(protocol, path="/proc/net/netstat"):
+    with open(path, encoding="utf-8") as file:
+        names, values = (line.split()[1:] for line in file if line.startswith(f"{protocol}:"))
     return dict(zip(names, map(int, values)))
 
 
@@ -298,7 +300,7 @@ def send_much_and_receive():
         sock.sendall(bytes(THEIR_BYTES))
         receive_all(sock, OUR_BYTES - 1)
         sock.send(b"e")
-    counted = tcp_extended_counters()
+    counted = counted_by("TcpExt")
     equal((counted["TCPChallengeACK"], counted["TCPACKSkippedChallenge"]), (0, 0))
 
 
@@ -347,6 +349,35 @@ def data_that_acknowledgments_overtake_offer_no_larger_window():
         receive_all(connection, THEIR_BYTES)
         equal(connection.recv(1), b"e")
         equal(other.has_ended_well(), True)
+
+
+IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE = 10, 4
+# Where a fragment begins, this reads as a TCP header that acknowledges very much or very little: some of each look old.
+LIKE_A_HEADER = (b"\0\0\0\0\x50\x10\xff\xff" b"\x80\0\0\0\x50\x10\xff\xff") * (OUR_BYTES // 16)
+
+
+def send_some_and_look():
+    with socket.create_connection((OURS, 7), timeout=20) as sock:
+        received = sock.recv(1)         # more waits over there now
+        sock.sendall(bytes(20_000))
+        while len(received) < OUR_BYTES and (more := sock.recv(65536)):
+            received += more
+        equal(received == LIKE_A_HEADER, True)
+        sock.send(b"e")
+
+
+@case
+def what_looks_like_a_header_in_a_fragment_is_left_alone():
+    """TCP believes in a larger MTU than the device has, so that IP makes two fragments of each segment."""
+    with connected_behind_a_class("wire15", "2mbit", 125_000_000, send_some_and_look, mtu=1000) as (connection, other):
+        connection.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_INTERFACE)
+        before = counted_by("Ip", "/proc/net/snmp")["FragCreates"]
+        connection.sendall(LIKE_A_HEADER)
+        receive_all(connection, 20_000)
+        equal(connection.recv(1), b"e")
+        equal(other.has_ended_well(), True)
+        between(2 * (OUR_BYTES // 1448), counted_by("Ip", "/proc/net/snmp")["FragCreates"] - before, 1000)
+        between(1, counters("wire15")["1:10"]["acks_first"], 1000)
 
 
 @case
