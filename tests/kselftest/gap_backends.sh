@@ -228,7 +228,17 @@ test_queues() {
 	device numtxqueues 4
 	paced
 	keeps_rate "four TX queues"
+	play tx_queues 0
 	on_wire 10000000 "flows of all queues share one schedule" "30 1" "30 2" "30 3" "30 4"
+	ktap_equal "and one queue of the device, which keeps the order of data and gaps" 1 \
+		"$(</sys/class/net/w0/simwire/tx_queues)"
+	tc qdisc del dev w0 root
+	play tx_queues 0
+	send_all 30 1
+	send_all 30 2
+	send_all 30 3
+	send_all 30 4
+	ktap_check "without gap they have several" not test "$(</sys/class/net/w0/simwire/tx_queues)" = 1
 }
 
 # asked_when_up: how often the device is asked for its speed when it comes up

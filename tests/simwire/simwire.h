@@ -45,6 +45,7 @@ struct simwire {
 	u64			moderation_ns;
 	u64			fifo_bytes;
 	u64			late_ns;
+	u64			tx_queues;
 
 	/* the sending side: frames the device holds, in the order they go */
 	struct sk_buff_head	ring;

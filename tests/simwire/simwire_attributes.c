@@ -100,6 +100,7 @@ SIMWIRE_PARAMETER(slow_ethtool, 0, 1);
 SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS);
 SIMWIRE_PARAMETER(fifo_bytes, 0, SIMWIRE_FIFO_MAX_BYTES);
 SIMWIRE_PARAMETER(late_ns, 0, SIMWIRE_DELAY_MAX_NS);
+SIMWIRE_PARAMETER(tx_queues, 0, 0);
 
 static ssize_t simwire_interrupt_store(struct device *d,
 				       struct device_attribute *attr,
@@ -221,6 +222,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_moderation_ns.attr.attr,
 	&simwire_fifo_bytes.attr.attr,
 	&simwire_late_ns.attr.attr,
+	&simwire_tx_queues.attr.attr,
 	&simwire_interrupt_ns.attr.attr,
 	&simwire_tx_frames.attr.attr,
 	&simwire_tx_wire_bytes.attr.attr,

@@ -52,6 +52,8 @@
  *	late_ns		the longest that this machine has been late with an arrival at the
  *			other end since somebody wrote 0 here: frames that are due by then
  *			arrive at once, as no real wire brings them
+ *	tx_queues	bit i is set: TX queue i has had a frame since somebody wrote 0 here.
+ *			A device may send those of several queues in any order
  *	interrupt_ns	another device keeps this processor busy for so long at a
  *			time, with interrupts off, every 100 us on average
  *	renegotiate	write a rate: the carrier goes, both directions take the

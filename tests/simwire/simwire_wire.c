@@ -181,6 +181,7 @@ static void simwire_hold(struct simwire *sw, struct sk_buff *skb)
 	unsigned int i = skb_get_queue_mapping(skb);
 
 	__skb_queue_tail(&sw->ring, skb);
+	WRITE_ONCE(sw->tx_queues, sw->tx_queues | BIT_ULL(i));
 	simwire_cb(skb)->in_bql = sw->bql;
 	if (sw->bql)
 		netdev_tx_sent_queue(simwire_queue(sw, i), skb->len);
