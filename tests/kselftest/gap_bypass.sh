@@ -125,6 +125,8 @@ is_dropped() {
 
 wire w0 || skip_all "no simwire"
 gap_with "default 1:10 bypass on" "1: 1:10 rate unlimited"
+# byte queue limits, which let one frame into a new device, learn of their minimum when it is sent
+send_all 1
 ktap_equal "tc shows it" on "$(shown bypass "$(tc qdisc show dev w0 root)")"
 test_rates
 test_busy
