@@ -254,7 +254,7 @@ test_asked_once() {
 	tc qdisc add dev w0 root handle 1: gap
 	ip link set w0 down
 	if ! one=$(asked_when_up); then
-		ktap_skip "a device with four qdiscs is asked as often as one with one" "no function_graph tracer, or it is in use"
+		ktap_skip "a device is asked once for all its qdiscs" "no tracer that is free"
 		return
 	fi
 	tc qdisc del dev w0 root

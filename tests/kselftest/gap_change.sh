@@ -148,22 +148,25 @@ dump_all() {
 # Or whoever looks often would hold up the packets.
 test_dumps() {
 	fresh
-	if ! traced 2 "gap_dump gap_dump_stats gap_class_dump gap_class_dump_stats" dump_all >"$work/trace"; then
-		ktap_skip "dumps take no lock" "no function_graph tracer, or it is in use"
+	local functions="gap_dump gap_dump_stats gap_class_dump gap_class_dump_stats"
+	if ! traced 2 "$functions" dump_all >"$work/trace"; then
+		ktap_skip "dumps take no lock" "no tracer that is free"
 		return
 	fi
 	ktap_equal "dumps are traced" 4 "$(grep -oE '\bgap_(class_)?dump(_stats)?\b' "$work/trace" | sort -u | wc -l)"
 	ktap_equal "and take no lock" "" "$(grep -E '(spin|mutex)_lock' "$work/trace")"
 }
 
-# The first packets of a class find all that its queue needs: what may fail has failed in the request.
+# The first packets of a class find all that its queue needs: what may fail has failed in the
+# request.
 test_first_packets() {
 	fresh
 	if ! traced 4 gap_enqueue send_all 5 >"$work/trace"; then
-		ktap_skip "the first packets of a class need no memory" "no function_graph tracer, or it is in use"
+		ktap_skip "the first packets of a class need no memory" "no tracer that is free"
 		return
 	fi
-	ktap_between "packets are traced on their way into the queue" 5 "$(called gap_enqueue <"$work/trace")" 1000
+	ktap_between "packets are traced on their way into the queue" 5 \
+		"$(called gap_enqueue <"$work/trace")" 1000
 	ktap_equal "and need no memory there" "" "$(grep -E 'alloc' "$work/trace")"
 }
 
@@ -178,10 +181,11 @@ test_freed_packets() {
 	send_all 1
 	send 20
 	if ! traced 5 gap_class_delete delete_class >"$work/trace"; then
-		ktap_skip "packets of a class that goes" "no function_graph tracer, or it is in use"
+		ktap_skip "packets of a class that goes" "no tracer that is free"
 		return
 	fi
-	ktap_equal "packets of a class that goes are handed on" 20 "$(called rtnl_kfree_skbs <"$work/trace")"
+	ktap_equal "packets of a class that goes are handed on" 20 \
+		"$(called rtnl_kfree_skbs <"$work/trace")"
 	ktap_equal "and freed later" "" "$(grep -E '\bk?free_skb|skb_release' "$work/trace")"
 }
 

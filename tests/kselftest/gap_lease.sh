@@ -44,8 +44,10 @@ keep_alive() {
 test_refresh() {
 	keep_alive
 	ktap_result $? "without a change it expires"
-	ktap_equal "before that, one without options keeps the rate alive" 10Mbit "$(shown rate "$(<"$work/kept")")"
-	ktap_check "the time left is shown" grep -qE 'fallback 1Mbit expires 1s left [0-9.]+m?s' "$work/kept"
+	ktap_equal "before that, one without options keeps the rate alive" 10Mbit \
+		"$(shown rate "$(<"$work/kept")")"
+	ktap_check "the time left is shown" \
+		grep -qE 'fallback 1Mbit expires 1s left [0-9.]+m?s' "$work/kept"
 }
 
 test_expiry() {
@@ -61,11 +63,13 @@ test_expiry() {
 # A work takes RTNL, which others need: none runs for a deadline that has been put off.
 test_work() {
 	if ! traced 1 gap_work keep_alive "$work/tracing/trace_marker" >"$work/trace"; then
-		ktap_skip "nothing is done while a rate is kept alive" "no function_graph tracer, or it is in use"
+		ktap_skip "nothing is done while a rate is kept alive" "no tracer that is free"
 		return
 	fi
-	ktap_equal "nothing is done while a rate is kept alive" 0 "$(sed '/kept alive/,$d' "$work/trace" | called gap_work)"
-	ktap_between "but when it expires" 1 "$(sed '1,/kept alive/d' "$work/trace" | called gap_work)" 10
+	ktap_equal "nothing is done while a rate is kept alive" 0 \
+		"$(sed '/kept alive/,$d' "$work/trace" | called gap_work)"
+	ktap_between "but when it expires" 1 \
+		"$(sed '1,/kept alive/d' "$work/trace" | called gap_work)" 10
 }
 
 test_return() {

@@ -139,7 +139,8 @@ refuse_10() {
 # The core hands over again what the driver refuses, data and gap frames alike.
 test_busy_driver() {
 	gap_with "default 1:10" "1: 1:10 rate 15mbit"
-	tolerance=200 before_release=refuse_10 on_wire 15000000 "with a driver that refuses frames the rate stays" "80 9"
+	tolerance=200 before_release=refuse_10 \
+		on_wire 15000000 "with a driver that refuses frames the rate stays" "80 9"
 	ktap_equal "which it did" 0 "$(</sys/class/net/w0/simwire/tx_busy)"
 	ktap_check "and nothing is left" is_drained
 }

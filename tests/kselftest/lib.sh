@@ -235,16 +235,17 @@ gap_with() {
 
 # ---- what the kernel calls ---------------------------------------------------------------
 
-# traced DEPTH "FUNCTION..." COMMAND...: what these functions call while the command runs, so many levels deep, by
-# the kernel's own tracer; fails if there is none, or somebody uses it.  The tracer is the machine's: it is left as
-# it was.
+# traced DEPTH "FUNCTION..." COMMAND...: what these functions call while the command runs, so
+# many levels deep, by the kernel's own tracer; fails if there is none, or somebody uses it.
+# The tracer is the machine's: it is left as it was.
 traced() (
 	depth=$1 functions=$2 tracing=$work/tracing
 	shift 2
 	mkdir -p "$tracing"
 	mount -t tracefs tracefs "$tracing" || exit
 	has_free_tracer || exit
-	depth_before=$(<"$tracing/max_graph_depth") on=$(<"$tracing/tracing_on") irqs=$(<"$tracing/options/funcgraph-irqs")
+	depth_before=$(<"$tracing/max_graph_depth") on=$(<"$tracing/tracing_on")
+	irqs=$(<"$tracing/options/funcgraph-irqs")
 	trap 'echo nop >"$tracing/current_tracer"; echo >"$tracing/set_graph_function"
 		echo "$irqs" >"$tracing/options/funcgraph-irqs"; echo "$depth_before" >"$tracing/max_graph_depth"
 		echo "$on" >"$tracing/tracing_on"; umount "$tracing"' EXIT
@@ -261,8 +262,8 @@ traced() (
 )
 
 has_free_tracer() {
-	grep -q function_graph "$tracing/available_tracers" && [[ $(<"$tracing/current_tracer") == nop ]] &&
-		! grep -qv '^#' "$tracing/set_graph_function"
+	grep -q function_graph "$tracing/available_tracers" &&
+		[[ $(<"$tracing/current_tracer") == nop ]] && ! grep -qv '^#' "$tracing/set_graph_function"
 }
 
 # called FUNCTION: how often, by the trace on standard input
