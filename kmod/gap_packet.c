@@ -16,11 +16,18 @@
 
 /*
  * Byte queue limits count what a driver has been given and has given back, and
- * say what it may have at once.  All is zero with a driver that does not do them.
+ * say what it may have at once.  All is zero with a driver that does not do them,
+ * and in a kernel that was built without them.
  */
 static const struct dql *gap_device_dql(const struct net_device *dev)
 {
+#ifdef CONFIG_BQL
 	return &netdev_get_tx_queue(dev, 0)->dql;
+#else
+	static const struct dql none;
+
+	return &none;
+#endif
 }
 
 void gap_device_bytes(const struct net_device *dev, u32 *queued, u32 *completed)
