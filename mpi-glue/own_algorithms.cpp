@@ -230,13 +230,14 @@ OwnAlgorithms::Chosen OwnAlgorithms::choose_for(const Collective& collective, MP
     if (verdict.calls_left == 0) agree(collective, communicator, state);
     if (!state.channel) return {};
     --verdict.calls_left;
-    Chosen chosen{verdict.algorithm, &state, verdict.tells_sizes, {}, {}, false, false};
+    Chosen chosen{verdict.algorithm, &state, verdict.tells_sizes, {}, {}, false, false, false};
     if (verdict.is_by_clock) {
         // of other operations the ranks' sizes differ
         const std::uint64_t bytes = sizes_agree(collective.operation) ? seen.bytes : any_size_bytes;
         chosen.rates = state.clocks.of(collective.operation).of(bytes, state.clocks.cluster_count);
-        // one that has no limit and is a piece anyway goes the shorter way, to ranks that go the longer one, too
-        chosen.is_by_clock = bytes >= chosen.rates.piece_bytes || chosen.rates.have_a_limit();
+        chosen.is_by_clock = true;
+        // a rank that goes the shorter way understands those that go the longer one
+        chosen.is_whole = bytes < chosen.rates.piece_bytes && !chosen.rates.have_a_limit();
     }
     return chosen;
 }
@@ -365,11 +366,10 @@ void OwnAlgorithms::note_telling(const Chosen& chosen, std::chrono::nanoseconds 
 int OwnAlgorithms::carry_out_exchange(const Chosen& chosen, const Exchange& exchange, const OwnCall& call) noexcept {
     const Exchange carried = chosen.is_refused ? Exchange{} : exchange;
     OwnState& state = *chosen.state;
-    const bool is_told = chosen.told.sizes != nullptr;
-    if (is_told || !chosen.is_by_clock) {
+    if (chosen.told.sizes != nullptr || chosen.is_whole || !chosen.is_by_clock) {
         const int status = glue::carry_out(carried, {&*state.order, state.host_of_rank.data()}, chosen.told, call);
-        // of a rank with other sizes, pieces may be left
-        return noted({status, status != MPI_SUCCESS && !chosen.rates.bytes_per_s.empty()}, state);
+        // a rank with other sizes may have left pieces
+        return noted({status, status != MPI_SUCCESS && chosen.is_by_clock}, state);
     }
     return noted(exchange_by_clock(carried, place_of(state), chosen.rates, call), state);
 }

@@ -61,6 +61,7 @@ public:
         ToldCall told{};           ///< what came of it
         CallRates rates{};  ///< by which this rank paces itself
         bool is_by_clock = false;  ///< it does
+        bool is_whole = false;     ///< messages have no limit, and are a piece each
         bool is_refused = false;   ///< this rank's arguments, by the MPI library
     };
 

@@ -62,7 +62,9 @@ public:
                                                      std::chrono::nanoseconds duration) const {
         const auto rounds = static_cast<std::int64_t>(rounds_);
         if (!is_of_clocks()) return duration * std::max(0, round - pieces_ahead + 1) / rounds;
-        return duration * (std::int64_t{round} * steps + step) / (rounds * steps);
+        // a product in whole numbers could be too large
+        const double part = (static_cast<double>(round) + static_cast<double>(step) / steps) / static_cast<double>(rounds);
+        return std::chrono::nanoseconds(static_cast<std::int64_t>(part * static_cast<double>(duration.count())));
     }
 
 private:

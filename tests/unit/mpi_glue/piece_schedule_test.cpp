@@ -176,6 +176,14 @@ TEST(PieceSchedule, OfAClockHasPiecesThatFillFrames) {
     }
 }
 
+/// Messages of 16 GiB, for four minutes.
+TEST(PieceSchedule, MomentsOfLongCallsAreRightToo) {
+    const SizeTable sizes = table_of([](int, int to) { return to == 0 ? std::uint64_t{16} << 30 : 1; });
+    const auto schedule = PieceSchedule::of_clocks(sizes, hosts_of_ranks(), framed_piece_bytes);
+    const auto moment = schedule.moment_of(schedule.rounds() / 2, 0, 2 * job_ranks, std::chrono::minutes(4));
+    EXPECT_NEAR(std::chrono::duration<double>(moment).count(), 120, 1e-4);
+}
+
 TEST(PieceSchedule, BetweenRanksOfOneHostAMessageIsWhole) {
     const SizeTable sizes = table_of([](int, int) { return 65536; });
     const auto schedule = PieceSchedule::of_clocks(sizes, hosts_of_ranks(), framed_piece_bytes);
