@@ -169,6 +169,9 @@ class Layout(unittest.TestCase):
         answer = self.answer("--reach", "headwayd")
         self.assertRegex(answer.stdout, r"(?m)^ +52 +6  plan/\n")
         self.assertRegex(answer.stdout, r"(?m)^ +129 +14  altogether$", answer.stdout)
+        with_verb = self.answer("--reach", "headway", cli__main_cpp=["cli/command.hpp"], cli__command_hpp=[],
+                                cli__fit_command_cpp=["cli/command.hpp"])
+        self.assertRegex(with_verb.stdout, r"(?m)^ +77 +8  cli/\n")
         self.assertRegex(self.answer("--reach", "headway-etcd").stdout, r"(?m)^ +77 +8  altogether$")
 
 
