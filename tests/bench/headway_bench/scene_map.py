@@ -215,7 +215,7 @@ def carried_out(report, operation, size):
 def summary(cell, run):
     """A call that waits for a time-out counts with all that it takes."""
     return {"mean_ms": fmean(run["samples_ms"]), "median_ms": median(run["samples_ms"]),
-            "worst_ms": max(run["samples_ms"]), "setting": cell.setting,
+            "worst_ms": max(run["samples_ms"]), "first_ms": max(run["warmup_ms"]), "setting": cell.setting,
             "calls": len(run["samples_ms"]), "timeouts": run["timeouts"], "retransmits": run["retransmits"],
             "drops": sum(run["drops"].values()), "plan": run.get("plan")}
 
@@ -424,6 +424,9 @@ def alone_lines(found):
             what = {"median_ms": "median", "worst_ms": "worst call"}[measure]
             yield (f"  {'met' if len(met) >= wanted * len(both) else 'MISSED'}: its {what} is at most {most} x that of"
                    f" {CONTENDERS[other].title} in {len(met)} of {len(both)} scenes; {wanted:.0%} are wanted")
+    soon = [one for one in measured if one.found[ALONE]["first_ms"] <= 2 * one.found[ALONE]["median_ms"] + 2]
+    yield (f"  {'met' if len(soon) == len(measured) else 'MISSED'}: its first call takes at most 2 x its median and 2 ms"
+           f" in {len(soon)} of {len(measured)} scenes; 100% are wanted")
     for other in (OWN, SHORT, STOCK):
         both = [one for one in measured if other in one.found]
         for one in sorted(both, key=lambda one, other=other: -alone_to(one, other))[:5]:
