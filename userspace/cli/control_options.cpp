@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/control_options.hpp"
 
+#include <cstdio>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "cli/network_options.hpp"
 #include "config/config.hpp"
@@ -13,18 +16,17 @@ void ControlOptions::add_to(const Verb& verb) {
     verb.add_option("--socket", socket, "control socket (default: as the configuration says)");
 }
 
-tl::expected<std::string, ExitStatus> ControlOptions::path() const {
+std::string ControlOptions::path() const {
     if (!socket.empty()) return socket;
     std::error_code error;
     if (!config_option_.is_given() && !std::filesystem::exists(config, error)) {
         return socket_default_path;
     }
-    const auto loaded = load_config(config);
-    if (!loaded) {
-        report_config_errors(loaded.error());
-        return tl::unexpected(ExitStatus::bad_config);
+    const NamedSocket found = find_control_socket(config);
+    if (!found.trouble.empty()) {
+        fmt::print(stderr, "headway: {}; the daemon is asked at {}\n", found.trouble, found.path);
     }
-    return loaded->daemon.socket;
+    return found.path;
 }
 
 }  // namespace headway

@@ -171,12 +171,11 @@ DoctorCommand::DoctorCommand(const CommandLine& line)
 }
 
 ExitStatus DoctorCommand::run() const {
-    const auto socket = control_.path();
-    if (!socket) return socket.error();
-    const Look before = look(hosts_, *socket);
+    const std::string socket = control_.path();
+    const Look before = look(hosts_, socket);
     const auto began = std::chrono::steady_clock::now();
     wait(began, seconds_);
-    const Look after = look(hosts_, *socket);
+    const Look after = look(hosts_, socket);
     const auto findings = judge(before, after, std::chrono::steady_clock::now() - began);
     if (json_) {
         print_json(before, after, findings, seconds_);

@@ -192,9 +192,8 @@ ExitStatus JobsCommand::run() const {
         }
         members["uid"] = *user;
     }
-    const auto socket = options_.control.path();
-    if (!socket) return socket.error();
-    auto client = ControlClient::connect(*socket);
+    const std::string socket = options_.control.path();
+    auto client = ControlClient::connect(socket);
     if (!client) return tell(job_verb, client.error(), ExitStatus::failure);
     const char* const op = start_.is_chosen() ? "job_start" : end_.is_chosen() ? "job_end" : "jobs";
     const auto answer = client->request(op, members);

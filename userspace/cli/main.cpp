@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway: the command line for administrators; see headway(1).
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <memory>
+#include <optional>
+#include <system_error>
 #include <vector>
 
 #include "base/version.hpp"
@@ -10,7 +16,7 @@
 namespace headway {
 namespace {
 
-int to_int(ExitStatus status) { return static_cast<int>(status); }
+constexpr int to_int(ExitStatus status) { return static_cast<int>(status); }
 
 /// In the order in which --help lists them.
 constexpr std::array makers{
@@ -36,7 +42,31 @@ int run(int argc, char** argv) {
     return to_int(ExitStatus::bad_config);  // not reached: a verb is required
 }
 
+/// None: stdout took nothing more, at which fmt throws; it has been told.
+std::optional<int> run_to_the_end(int argc, char** argv) try {
+    return run(argc, argv);
+} catch (const std::system_error& error) {
+    std::fprintf(stderr, "headway: %s\n", error.what());
+    return std::nullopt;
+}
+
+/// What a verb has printed may still be in memory, and a full disk is noticed here; it is told.
+bool is_all_written() {
+    errno = 0;
+    std::cout.flush();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return true;
+    // of what failed earlier the reason is not known any more
+    const char* const reason = errno != 0 ? std::strerror(errno) : "stdout took not all of it";
+    std::fprintf(stderr, "headway: cannot write the output: %s\n", reason);
+    return false;
+}
+
 }  // namespace
 }  // namespace headway
 
-int main(int argc, char** argv) { return headway::run(argc, argv); }
+int main(int argc, char** argv) {
+    constexpr int failure = headway::to_int(headway::ExitStatus::failure);
+    const auto status = headway::run_to_the_end(argc, argv);
+    if (!status) return failure;
+    return headway::is_all_written() || *status != 0 ? *status : failure;
+}

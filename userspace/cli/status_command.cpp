@@ -264,9 +264,8 @@ StatusCommand::StatusCommand(const CommandLine& line)
 
 ExitStatus StatusCommand::run() const {
     const StatusOptions& options = options_;
-    const auto socket = options.control.path();
-    if (!socket) return socket.error();
-    auto client = ControlClient::connect(*socket);
+    const std::string socket = options.control.path();
+    auto client = ControlClient::connect(socket);
     if (!client) return tell(status_verb, client.error(), ExitStatus::failure);
     const auto status = client->request("status");
     if (!status) return tell(status_verb, status.error(), ExitStatus::failure);

@@ -37,9 +37,8 @@ SwitchCommand::SwitchCommand(const CommandLine& line, To to)
 
 ExitStatus SwitchCommand::run() const {
     const char* const name = name_of(to_);
-    const auto socket = control_.path();
-    if (!socket) return socket.error();
-    auto client = ControlClient::connect(*socket);
+    const std::string socket = control_.path();
+    auto client = ControlClient::connect(socket);
     if (!client) return tell(name, client.error(), ExitStatus::failure);
     const auto answer = client->request(name);
     if (!answer) return tell(name, answer.error(), ExitStatus::failure);

@@ -77,9 +77,8 @@ std::chrono::milliseconds TopCommand::interval() const {
 }
 
 ExitStatus TopCommand::run() const {
-    const auto socket = control_.path();
-    if (!socket) return socket.error();
-    auto client = ControlClient::connect(*socket);
+    const std::string socket = control_.path();
+    auto client = ControlClient::connect(socket);
     if (!client) return tell(top_verb, client.error(), ExitStatus::failure);
     auto first = take_sample(*client);
     if (!first) return tell(top_verb, first.error(), ExitStatus::failure);

@@ -49,13 +49,12 @@ WaitCommand::WaitCommand(const CommandLine& line)
 }
 
 ExitStatus WaitCommand::run() const {
-    const auto socket = control_.path();
-    if (!socket) return socket.error();
+    const std::string socket = control_.path();
     const auto deadline = Clock::now() + std::chrono::seconds(timeout_s_);
-    auto ready = in_step(*socket);
+    auto ready = in_step(socket);
     while (!ready && Clock::now() < deadline) {
         std::this_thread::sleep_for(pause_between_questions);
-        ready = in_step(*socket);
+        ready = in_step(socket);
     }
     if (ready) return ExitStatus::ok;
     fmt::print(stderr, "headway wait: not ready after {} s: {}\n", timeout_s_,

@@ -189,6 +189,22 @@ FileResult<Config> load_config(const std::filesystem::path& file, PrefixesAre pr
     });
 }
 
+NamedSocket find_control_socket(const std::filesystem::path& file) {
+    const std::string name = file.string();
+    const auto text = read_text_file(file, config_file_max_bytes);
+    if (!text) return {socket_default_path, text.error().front().to_string()};
+    std::vector<FileError> errors;
+    NamedSocket found{socket_default_path, ""};
+    if (const auto root = parse_toml(*text, name, errors)) {
+        TomlReader top(*root, "", name, errors);
+        if (auto reader = top.table("daemon")) found.path = read_daemon(*reader).socket;
+    }
+    if (const auto config = parse_config(*text, name); !config) {
+        found.trouble = fmt::format("{} has mistakes, which headway check-config {} names", name, name);
+    }
+    return found;
+}
+
 void report_config_errors(std::span<const FileError> errors) {
     for (const FileError& error : errors) fmt::print(stderr, "{}\n", error.to_string());
 }

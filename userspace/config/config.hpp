@@ -79,6 +79,14 @@ struct Config {
 [[nodiscard]] FileResult<Config> load_config(const std::filesystem::path& file,
                                                PrefixesAre prefixes = PrefixesAre::required);
 
+/// The daemon's socket that a file names, the default one if it names none.  Who only wants to talk to
+/// the daemon, to switch it off, say, does not depend on the rest of the file.
+struct NamedSocket {
+    std::string path;
+    std::string trouble;  ///< with the file, for people; empty: there is none
+};
+[[nodiscard]] NamedSocket find_control_socket(const std::filesystem::path& file);
+
 /// Every error on a line of its own, to stderr.
 void report_config_errors(std::span<const FileError> errors);
 
