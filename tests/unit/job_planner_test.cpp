@@ -68,6 +68,36 @@ TEST(JobPlanner, AClusterOfOneHostIsPlanned) {
     }
 }
 
+// 20 Mbit/s are shared by 7: on a cable of 20 ms, there and back, 14 KB are under way; ten frames are 15.
+TEST(JobPlanner, WhatTcpsWindowHoldsUpIsNotPacedByRanks) {
+    const auto planned_by_ranks = [](const char* operation, std::uint32_t hosts, int delay_ms,
+                                     std::optional<int> bytes) {
+        std::vector<Cluster> clusters{make_cluster(0, hosts, 20, 25), make_cluster(1, hosts, 20, 25)};
+        for (Cluster& cluster : clusters) cluster.trunk_delay = std::chrono::milliseconds(delay_ms);
+        JobPlanner planner = planner_of(*Topology::make(std::move(clusters)));
+        std::vector<std::string> names;
+        for (std::uint32_t host = 0; host < hosts; ++host) {
+            names.push_back("a" + std::to_string(host));
+            names.push_back("b" + std::to_string(host));
+        }
+        Json request = collective(operation, names);
+        if (bytes) request["message_bytes"] = *bytes;
+        else request.erase("message_bytes");
+        return asked(planner, request);
+    };
+    EXPECT_EQ(planned_by_ranks("gather", 4, 20, 1 << 18)["paced"], true);
+    const Json held = planned_by_ranks("gather", 4, 40, 1 << 18);
+    EXPECT_EQ(held["paced"], false);
+    EXPECT_NE(held["reason"].get<std::string>().find("TCP's window"), std::string::npos) << held;
+    EXPECT_EQ(held["algorithm"], nullptr);
+    EXPECT_EQ(planned_by_ranks("gather", 4, 40, 1 << 16)["paced"], true);
+    EXPECT_EQ(planned_by_ranks("gather", 4, 40, std::nullopt)["paced"], true)
+        << "each call's size is known";
+    EXPECT_EQ(planned_by_ranks("gatherv", 4, 40, std::nullopt)["paced"], false)
+        << "and here it is not";
+    EXPECT_EQ(planned_by_ranks("alltoall", 4, 40, 1 << 18)["paced"], true);
+}
+
 TEST(JobPlanner, AnUnknownHostHasNoCluster) {
     JobPlanner planner = planner_of(demo_topology());
     const Json answer = asked(planner, {{"op", "clusters"}, {"hosts", {"b1", "c0", "a3"}}});

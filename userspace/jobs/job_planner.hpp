@@ -50,6 +50,8 @@ private:
     [[nodiscard]] std::uint64_t frames_held(double senders) const;
     [[nodiscard]] Result<std::optional<std::uint64_t>> piece_frames(PhaseRequest request,
                                                                     const Hosts& hosts);
+    [[nodiscard]] bool is_held_by_windows(const PhaseRequest& request, const Rates& found,
+                                          const Hosts& hosts) const;
     [[nodiscard]] Result<Rates> plan_pattern(const PhaseRequest& request, const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_alike(const PhaseRequest& request, const Hosts& hosts);
     [[nodiscard]] Result<Rates> plan_with_root(PhaseRequest request, const Hosts& hosts);
