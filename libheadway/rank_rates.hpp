@@ -50,6 +50,9 @@ private:
     std::size_t count_;
 };
 
+/// A piece between ranks of one host, where nothing is paced; MPI counts its bytes by an int.
+inline constexpr std::uint64_t here_piece_bytes = std::uint64_t{1} << 30;
+
 /// The frames that a piece of a message may fill at most.
 inline constexpr std::uint64_t piece_frames_max = 64;
 

@@ -14,6 +14,9 @@
 
 namespace headway::glue {
 
+/// A process that has to wait for less does not give its processor away.
+inline constexpr std::chrono::microseconds shortest_pause{3};
+
 class SendClock {
 public:
     using Clock = std::chrono::steady_clock;

@@ -95,9 +95,9 @@ bool Carrier::open() noexcept {
     return false;
 }
 
-void Carrier::connect_all() noexcept {
+bool Carrier::connect_all() noexcept {
     const Place place = place_in(carrier_);
-    if (place.ranks > connected_ranks_max) return;
+    if (place.ranks > connected_ranks_max) return false;
     std::array<MPI_Request, 2 * connected_at_once> requests{};
     for (int first = 1; first < place.ranks; first += connected_at_once) {
         std::fill(requests.begin(), requests.end(), MPI_REQUEST_NULL);
@@ -109,6 +109,7 @@ void Carrier::connect_all() noexcept {
         }
         for (MPI_Request& request : requests) real::Wait(&request, MPI_STATUS_IGNORE);
     }
+    return true;
 }
 
 void Carrier::close() noexcept {

@@ -39,8 +39,9 @@ public:
     void close() noexcept;
 
     /// An empty message from each rank to each other, if they are not too many: so the MPI library opens its connections
-    /// now, and not in the first exchange, whose ranks would get out of step by that.  Collective over MPI_COMM_WORLD.
-    void connect_all() noexcept;
+    /// now, and not in the first exchange, whose ranks would get out of step by that.  False: they are too many.
+    /// Collective over MPI_COMM_WORLD.
+    [[nodiscard]] bool connect_all() noexcept;
 
     [[nodiscard]] MPI_Comm communicator() const { return carrier_; }
     /// The communicator of this process alone: see argument_check.hpp.

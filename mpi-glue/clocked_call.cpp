@@ -10,15 +10,9 @@ namespace {
 
 using Clock = SendClock::Clock;
 
-/// Between ranks of one host.
-constexpr std::uint64_t here_piece_bytes = std::uint64_t{1} << 30;
-
 constexpr auto never = Clock::time_point::max();
 
 constexpr std::size_t lanes_max = told_clusters_max + 1;  ///< the last one: to ranks of this host
-
-/// A shorter pause is not worth it to give the processor away.
-constexpr std::chrono::microseconds shortest_pause{3};
 
 /// The next piece of a lane, or of all receives.
 struct Cursor {

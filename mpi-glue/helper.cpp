@@ -182,8 +182,8 @@ void Helper::join_by_planner() {
     least_paced_bytes_ = hosts_.min_message_bytes();
     active_ = true;
     own_algorithms().allow();
-    own_algorithms().connect_all();
-    const int wait_us = shorten_waits_of_all();
+    // connections that are made later keep the kernel's waits
+    const int wait_us = own_algorithms().connect_all() ? shorten_waits_of_all() : 0;
     (void)has_memory_for([&] {
         announce("no headwayd: each rank paces its own all-to-alls, gathers and scatters over " + std::to_string(hosts) +
                  " hosts, by " + network.name +

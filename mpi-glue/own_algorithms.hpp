@@ -48,9 +48,7 @@ public:
     /// From now on; called by all ranks of the job or by none, in MPI_Init.
     void allow() noexcept;
     /// The same, after that; see Carrier::connect_all().
-    void connect_all() noexcept {
-        if (allowed_) carrier_.connect_all();
-    }
+    [[nodiscard]] bool connect_all() noexcept { return allowed_ && carrier_.connect_all(); }
 
     using State = OwnState;
     /// What all ranks have agreed on.

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "piece_schedule.hpp"
 
+#include "rank_rates.hpp"
+
 namespace headway::glue {
-namespace {
-
-/// Between ranks of one host, as many bytes as a message of MPI has at most in whole pieces.
-constexpr std::uint64_t here_piece_bytes = std::uint64_t{1} << 30;
-
-std::uint64_t quotient_up(std::uint64_t number, std::uint64_t divisor) {
-    return (number + divisor - 1) / divisor;
-}
-
-}  // namespace
 
 PieceSchedule PieceSchedule::of_clocks(const SizeTable& sizes, const std::vector<int>& host_of_rank,
                                        std::uint64_t piece_bytes) noexcept {

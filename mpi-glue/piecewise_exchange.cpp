@@ -18,8 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A shorter pause is not worth it to give the processor away; in a longer one MPI has to go on.
-constexpr std::chrono::microseconds shortest_pause{3}, longest_pause{500};
+/// In a longer pause MPI has to go on.
+constexpr std::chrono::microseconds longest_pause{500};
 
 class PiecewiseExchange {
 public:

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::uint64_t largest_piece_bytes = 8 * 1024;
 
-/// Rounded up.
-std::uint64_t quotient(std::uint64_t bytes, std::uint64_t part_bytes) {
-    return (bytes + part_bytes - 1) / part_bytes;
-}
-
 /// Calls `use(from, to, bytes)` of all messages that have any.
 void for_each_message(const SizeTable& sizes, const auto& use) {
     for (int from = 0; from < sizes.ranks(); ++from) {
@@ -57,9 +52,9 @@ std::size_t count_pieces(const SizeTable& sizes, const std::vector<int>& host_of
     const std::uint64_t most_bytes = *std::max_element(received_bytes.begin(), received_bytes.end());
     const std::uint64_t buffer_bytes = sizes.port_buffer_bytes();
 
-    std::uint64_t pieces = quotient(largest_bytes, largest_piece_bytes);
-    if (buffer_bytes > 0) pieces = std::max(pieces, quotient(pieces_ahead * most_bytes, buffer_bytes));
-    const std::uint64_t most_pieces = quotient(largest_bytes, smallest_piece_bytes);
+    std::uint64_t pieces = quotient_up(largest_bytes, largest_piece_bytes);
+    if (buffer_bytes > 0) pieces = std::max(pieces, quotient_up(pieces_ahead * most_bytes, buffer_bytes));
+    const std::uint64_t most_pieces = quotient_up(largest_bytes, smallest_piece_bytes);
     return std::max(std::min(pieces, most_pieces), std::uint64_t{1});
 }
 

@@ -11,6 +11,10 @@
 
 namespace headway::glue {
 
+[[nodiscard]] constexpr std::uint64_t quotient_up(std::uint64_t bytes, std::uint64_t part_bytes) {
+    return (bytes + part_bytes - 1) / part_bytes;
+}
+
 /// Only up to so many ranks on so many hosts tell each other sizes: each gets a small message from
 /// every other at once, which a port's buffer has to hold, and headwayd plans for each call anew.
 inline constexpr int telling_ranks_max = 64;
