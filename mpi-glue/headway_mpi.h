@@ -10,7 +10,7 @@
  *                       put: headway_matb; zero or less: no limit
  *
  * with MPI_Attr_get, MPI_Attr_put, MPI_Comm_get_attr and MPI_Comm_set_attr, which lead to
- * MPI_Comm_get_info and MPI_Comm_set_info for these two keys; Documentation/headway-mpi.rst,
+ * MPI_Comm_get_info and MPI_Comm_set_info for these two keys; Documentation/mpi-records.rst,
  * "A program's own rate", says what the info keys mean.  All are int, in Kbytes/s of 1000
  * bytes.  Without Headway a get says in its flag that nothing is set, and a put has no
  * effect.

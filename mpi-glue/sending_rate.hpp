@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A rate that the program asks for itself, by MPI_Comm_set_info; what the keys mean to a
-// program: Documentation/headway-mpi.rst, "A program's own rate".  The rate is a phase in
+// program: Documentation/mpi-records.rst, "A program's own rate".  The rate is a phase in
 // the session's slot, beside whatever collectives enter and leave; headwayd is asked for it
 // once, so that a program may set it before each exchange and end it after that.
 //
