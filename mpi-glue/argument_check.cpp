@@ -10,7 +10,7 @@ namespace {
 constexpr int any_tag_will_do = 0;
 
 /// MPICH does not look at what belongs to a count of zero, Open MPI does.
-bool is_looked_at(int count) { return is_open_mpi || count != 0; }
+bool is_looked_at(int count) { return is_open_mpi() || count != 0; }
 
 }  // namespace
 
@@ -73,7 +73,7 @@ bool ArgumentCheck::can_receive(void* start, const int* counts, const int* displ
 }
 
 bool ArgumentCheck::fit_together(const Block& sent, const Block& received) {
-    return !is_open_mpi || message_bytes(sent.count, sent.type) ==
+    return !is_open_mpi() || message_bytes(sent.count, sent.type) ==
                                message_bytes(received.count, received.type);
 }
 

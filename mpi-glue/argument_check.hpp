@@ -50,7 +50,7 @@ public:
     /// MPICH says that a rank's own block may not be sent from where it is received, if it is the same list or number of
     /// elements of the same type.  Such a call is carried out, and then returns that error.
     [[nodiscard]] static bool are_the_same(const void* sent, const void* received) {
-        return sent == received && sent != nullptr && sent != MPI_IN_PLACE && !is_open_mpi;
+        return sent == received && sent != nullptr && sent != MPI_IN_PLACE && !is_open_mpi();
     }
 
 private:

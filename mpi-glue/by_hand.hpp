@@ -28,7 +28,7 @@ int Pcontrol(int level);
 /// anything, but Open MPI's dynamic rules look at them all the same.
 inline void settle_in_place(const void* sendbuf, int& sendcount, MPI_Datatype& sendtype, int recvcount,
                             MPI_Datatype recvtype) {
-    if (!is_open_mpi || sendbuf != MPI_IN_PLACE) return;
+    if (!is_open_mpi() || sendbuf != MPI_IN_PLACE) return;
     sendcount = recvcount;
     sendtype = recvtype;
 }

@@ -56,7 +56,7 @@ MPI_Comm make_carrier() {
 /// Whether the program may revoke a communicator and go on (ULFM of Open MPI 5), which would end no wait on the carrier.
 /// MPICH up to 5.0 offers that in its name only.
 [[nodiscard]] bool may_be_revoked() {
-    const void* const is_enabled = is_open_mpi ? ::dlsym(RTLD_DEFAULT, "ompi_ftmpi_enabled") : nullptr;
+    const void* const is_enabled = is_open_mpi() ? ::dlsym(RTLD_DEFAULT, "ompi_ftmpi_enabled") : nullptr;
     return is_enabled != nullptr && *static_cast<const bool*>(is_enabled);
 }
 

@@ -9,6 +9,7 @@ into DIRECTORY, for the helper libraries of every MPI library:
   wrappers.cpp   what runs, where there is pacing, when the program calls MPI_NAME or
                  PMPI_NAME, and headway_wrapper_of(), which finds it by name
   recording.cpp  the same where there is recording
+  abi_functions.h  the prototypes, for standard_abi/mpi.h
 and for libheadway-mpi.so:
   functions.inc    HEADWAY_FUNCTION(INDEX, NAME, KIND) for each function that it shows
   headway-mpi.map  the linker's list of these
@@ -198,6 +199,8 @@ def write_preload(table, directory):
 
 def write_helper(table, directory):
     every = list(functions(table))
+    write(directory, "abi_functions.h", BANNER_C + "".join(
+        f"int {prefix}{function.symbol}({function.parameters()});\n" for function in every for prefix in ("", "P")))
     write(directory, "real.hpp", BANNER + "#pragma once\n\n#include \"mpi_library.hpp\"\n"
           "#include \"next_function.hpp\"\n\nnamespace headway::glue::real {\n\n" +
           "\n".join(map(real, every)) + "\n}  // namespace headway::glue::real\n")

@@ -279,7 +279,7 @@ void Helper::announce(const std::string& state) {
     announced_ = state;
     if (rank_ != 0) return;
     std::string line = state + "; ";
-    line += (is_open_mpi ? "Open MPI: " : "MPICH: ") + environment_.summary() + "; ";
+    line += (is_open_mpi() ? "Open MPI: " : "MPICH: ") + environment_.summary() + "; ";
     for (const std::string& complaint : settings_.complaints) line += complaint + "; ";
     say(line + off_switch);
 }

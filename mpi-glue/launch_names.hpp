@@ -10,11 +10,19 @@
 
 #include <tl/expected.hpp>
 
+#include "mpi_library.hpp"
 #include "start_agreement.hpp"
 
 namespace headway::glue {
 
+using OpenedNames = tl::expected<std::unique_ptr<LaunchNames>, std::string>;
+
+[[nodiscard]] OpenedNames open_pmix_names();
+[[nodiscard]] OpenedNames open_mpich_names();
+
 /// Between MPI_Init and MPI_Finalize.  The reason, where there are none.
-[[nodiscard]] tl::expected<std::unique_ptr<LaunchNames>, std::string> open_launch_names();
+[[nodiscard]] inline OpenedNames open_launch_names() {
+    return is_open_mpi() ? open_pmix_names() : open_mpich_names();
+}
 
 }  // namespace headway::glue

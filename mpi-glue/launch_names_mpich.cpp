@@ -198,7 +198,7 @@ std::optional<int> slurm_connection(MpichNames& names) {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<LaunchNames>, std::string> open_launch_names() {
+OpenedNames open_mpich_names() {
     const std::string job = job_among_names();
     if (job.empty())
         return tl::unexpected(

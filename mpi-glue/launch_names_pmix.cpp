@@ -159,7 +159,7 @@ bool is_of_slurm(const pmix_proc_t& self) {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<LaunchNames>, std::string> open_launch_names() {
+OpenedNames open_pmix_names() {
     Pmix pmix;
     if (::dl_iterate_phdr(look_in, &pmix) == 0)
         return tl::unexpected(std::string("Open MPI has no PMIx here"));

@@ -68,8 +68,8 @@ bool has_infiniband() {
 
 /// Says whether mpirun or Hydra tells that all ranks are on this node, and talk through its memory.
 bool is_on_one_node() {
-    const auto here = environment_value(is_open_mpi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS");
-    return here && here == environment_value(is_open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
+    const auto here = environment_value(is_open_mpi() ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS");
+    return here && here == environment_value(is_open_mpi() ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
 }
 
 /// Returns the major and the minor number of the UCX in this process; none: there is no UCX.
@@ -130,7 +130,7 @@ void LibraryEnvironment::apply(const Settings& settings) {
     const bool may_be_paced = has_daemon(settings.socket_path) || !settings.planner.empty();
     if (!settings.transport || !may_be_paced || is_on_one_node()) {
         told_.emplace_back("transport left alone");
-    } else if (is_open_mpi) {
+    } else if (is_open_mpi()) {
         apply_to_open_mpi();
     } else {
         apply_to_mpich();

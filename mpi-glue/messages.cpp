@@ -20,7 +20,7 @@ bool is_of_one_message(int status) {
 /// MPICH tells an error in a wait for a receive to the handler of MPI_COMM_WORLD, which ends the
 /// job, because it does not know the communicator any more; for a persistent receive it does.
 int start_receive(const Block& block, int from, int tag, MPI_Comm carrier, MPI_Request* request) {
-    if (is_open_mpi) return PMPI_Irecv(block.room(), block.count, block.type, from, tag, carrier, request);
+    if (is_open_mpi()) return PMPI_Irecv(block.room(), block.count, block.type, from, tag, carrier, request);
     const int made = PMPI_Recv_init(block.room(), block.count, block.type, from, tag, carrier, request);
     if (made != MPI_SUCCESS) return made;
     const int started = real::Start(request);
@@ -30,7 +30,7 @@ int start_receive(const Block& block, int from, int tag, MPI_Comm carrier, MPI_R
 
 /// Forgets a completed request, of which MPI still has a persistent one.
 void forget(MPI_Request& request) {
-    if (!is_open_mpi && request != MPI_REQUEST_NULL) real::Request_free(&request);
+    if (!is_open_mpi() && request != MPI_REQUEST_NULL) real::Request_free(&request);
     request = MPI_REQUEST_NULL;
 }
 

@@ -122,13 +122,6 @@ static bool switched_off(void)
 	return value && (!strcmp(value, "off") || !strcmp(value, "0") || !strcmp(value, "no"));
 }
 
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* `name` as seen in a scope, a handle or RTLD_NEXT; never a function of this library. */
 static void *seen(void *scope, const char *name)
 {
@@ -156,20 +149,22 @@ static bool records(void)
 	return file && *file;
 }
 
-/* The ABI of MPI 5 has other handles, whatever library offers it. */
-static bool has_standard_abi(void *library, const char *path)
+/* The ABI of MPI 5 has the same handles, whatever library offers it.  A library with an ABI of its own has the
+ * function, too, and says -1.
+ */
+static bool has_standard_abi(void *library)
 {
 	int (*version)(int *, int *) = (int (*)(int *, int *))dlsym(library, "PMPI_Abi_get_version");
 	int major = -1, minor = -1;
 
-	return strstr(file_of(path), "mpi_abi") || (version && !version(&major, &minor) && major > 0);
+	return version && !version(&major, &minor) && major > 0;
 }
 
 /* The file name of the helper library for this MPI library, NULL if there is none. */
-static const char *helper_name(void *library, const char *path)
+static const char *helper_name(void *library)
 {
-	if (has_standard_abi(library, path))
-		return NULL;
+	if (has_standard_abi(library))
+		return records() ? "libheadway-record-abi.so" : "libheadway-abi.so";
 	if (dlsym(library, "ompi_mpi_comm_world"))
 		return records() ? "libheadway-record-ompi.so" : "libheadway-ompi.so";
 	/* a public function of MPICH's, and so of all that are compatible with it */
@@ -232,10 +227,11 @@ static void find_wrappers(struct choice *choice, const void *version)
 		return;
 	if (!is_of_library(choice, dlsym(choice->library, "MPI_Get_library_version")))
 		visit_objects(has_names, choice);
-	name = helper_name(choice->library, info.dli_fname);
+	name = helper_name(choice->library);
 	if (!name) {
 		snprintf(choice->why_not, sizeof(choice->why_not),
-			 "%s is neither Open MPI nor MPICH as Headway knows them", info.dli_fname);
+			 "%s is neither Open MPI nor MPICH as Headway knows them, nor has it the ABI of MPI 5",
+			 info.dli_fname);
 		return;
 	}
 	put_helper_path(helper_path, sizeof(helper_path), name);

@@ -290,7 +290,7 @@ int ring_bcast(const HostRing& ring, const OwnCall& call, const Broadcast& broad
     const bool has_room = !broadcast.is_absent && header->bytes <= room_bytes;
     if (!broadcast.is_absent && !has_room) keep_first_error(status, MPI_ERR_TRUNCATE);
     // of less than it has room for MPICH's receiver complains, too
-    if (!is_open_mpi && header->bytes < room_bytes) keep_first_error(status, MPI_ERR_OTHER);
+    if (!is_open_mpi() && header->bytes < room_bytes) keep_first_error(status, MPI_ERR_OTHER);
     const TreePlace place = ring.led_by(static_cast<int>(header->root)).from_root(header->shape());
     RingBcast bcast(call, place, *header, ring.hosts());
     const Block block = has_room ? shortened(broadcast.block, header->bytes) : Block{};

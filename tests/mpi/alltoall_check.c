@@ -93,6 +93,10 @@ static void check_in_place(const struct check *check, int count)
 	MPI_Datatype nonsense;
 
 	memset(&nonsense, 0x11, sizeof(nonsense));
+#ifdef HEADWAY_STANDARD_ABI
+	/* MPICH 5.0.2's library with that ABI reads it all the same, and crashes. */
+	nonsense = MPI_DATATYPE_NULL;
+#endif
 	for (int rank = 0; rank < check->ranks; rank++)
 		fill(both + (size_t)rank * count, check->rank, rank, count);
 	tell(check, "alltoall", (long)count * sizeof(int));

@@ -6,7 +6,8 @@ daemon tells each that its node has another name, so that the job seems to span
 hosts of two clusters.
 
 Needs HW_BIN (test programs), HW_LIB (the libraries), HW_MPIRUN, HW_MPIRUN_MPICH and
-HW_PRTERUN (of Open MPI 5 alone), as ctest sets them.
+HW_PRTERUN (of Open MPI 5 alone), as ctest sets them; HW_HELPER where the helper is that of the standard's ABI
+(tests/mpi/mpi5).
 """
 
 import contextlib

@@ -187,11 +187,9 @@ class Pacing(PacingTest):
                                 for line in job.told), job.stderr)
 
     def test_exports_only_mpi_functions(self):
+        helpers = [f"libheadway-{use}{name}.so" for use in ("", "record-") for name in ("ompi", "mpich", "abi")]
         for library, pattern in ((PRELOAD, r"^(P?MPIX?|mpi)_\w+ T "),
-                                 ("libheadway-ompi.so", "^headway_wrapper_of T "),
-                                 ("libheadway-mpich.so", "^headway_wrapper_of T "),
-                                 ("libheadway-record-ompi.so", "^headway_wrapper_of T "),
-                                 ("libheadway-record-mpich.so", "^headway_wrapper_of T ")):
+                                 *((helper, "^headway_wrapper_of T ") for helper in helpers)):
             names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix",
                                     os.path.join(os.environ["HW_LIB"], library)],
                                    text=True, capture_output=True, check=True).stdout.splitlines()

@@ -19,7 +19,7 @@ from mpi_job import NODES, PRELOAD, RANKS, ComparedTest, main
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 MPI4PY = "/usr/lib/python3/dist-packages/mpi4py"
-HELPERS = [f"libheadway-{use}{library}.so" for use in ("", "record-") for library in ("ompi", "mpich")]
+HELPERS = [f"libheadway-{use}{library}.so" for use in ("", "record-") for library in ("ompi", "mpich", "abi")]
 # Functions that MPI 3.1 has not: large counts, persistent collectives, and others of MPI 4; extensions.
 MPI_4 = re.compile(r"P?MPIX_\w+|\w+_c|P?MPI_(?![BRS]?[Ss]end_init|Recv_init)\w+_init|"
                    r"P?MPI_(Session_|Isendrecv|Psend|Precv|Pready|Parrived)\w*")
@@ -107,7 +107,7 @@ class WithoutMpi(ComparedTest):
             job = self.other_program()
             self.assertEqual((job.returncode, job.stdout), (7, ""), job.stderr)
             self.assertRegex(job.stderr, "^headway: not pacing: .*other_mpi.so is neither Open MPI "
-                             "nor MPICH as Headway knows them; HEADWAY=off says nothing\n$")
+                             "nor MPICH as Headway knows them, nor has it the ABI of MPI 5; HEADWAY=off says nothing\n$")
 
     def test_another_mpi_library_says_it_once(self):
         """Other ranks than the first say nothing, nor does anybody with HEADWAY=off."""
@@ -141,12 +141,26 @@ class WithoutMpi(ComparedTest):
 
     # ---- an MPI library of two objects ---------------------------------------------
 
-    def test_mpi_library_of_two_objects(self):
-        """A call of the object with MPI_X is the MPI library's, and a tool's is not."""
+    def preload_beside(self, helper):
+        """Returns a preload that has the helper of two_part_helper.c under this name alone."""
         folder = tempfile.TemporaryDirectory(prefix="headway-preload-")
         self.addCleanup(folder.cleanup)
-        preload = shutil.copy(library(PRELOAD), folder.name)
-        shutil.copy(library("tests/two_part_helper.so"), os.path.join(folder.name, "libheadway-ompi.so"))
+        shutil.copy(library("tests/two_part_helper.so"), os.path.join(folder.name, helper))
+        return shutil.copy(library(PRELOAD), folder.name)
+
+    def test_helper_by_the_abi_in_force(self):
+        """A library that has the ABI of MPI 5, and says so, gets the helper for that, whoever made it."""
+        program = os.path.join(os.environ["HW_BIN"], "two_part_program")
+        for variables, helper in (({}, "libheadway-ompi.so"), ({"WITH_STANDARD_ABI": "1"}, "libheadway-abi.so"),
+                                  ({"HEADWAY_RECORD": "/nowhere/file"}, "libheadway-record-ompi.so"),
+                                  ({"WITH_STANDARD_ABI": "1", "HEADWAY_RECORD": "/nowhere/file"},
+                                   "libheadway-record-abi.so")):
+            done = output_of(program, LD_PRELOAD=self.preload_beside(helper), **variables)
+            self.assertEqual((done.stdout, done.stderr), ("1001\n", ""), helper)
+
+    def test_mpi_library_of_two_objects(self):
+        """A call of the object with MPI_X is the MPI library's, and a tool's is not."""
+        preload = self.preload_beside("libheadway-ompi.so")
         for program, plain, wrapped in (("two_part_program", 11, 1001), ("two_part_tool_program", 101, 1101)):
             path = os.path.join(os.environ["HW_BIN"], program)
             self.assertEqual(output_of(path).stdout, f"{plain}\n")
@@ -165,7 +179,7 @@ class Both:
 
     @property
     def helper_name(self):
-        return f"libheadway-{self.library}.so"
+        return f"libheadway-{os.environ.get('HW_HELPER', self.library)}.so"
 
     def plain_and_paced(self, program, **keywords):
         plain = self.run_job(program, helper=False, **keywords)
@@ -240,7 +254,7 @@ class Both:
         shown = functions_of(library(PRELOAD))
         self.assertIn("MPI_Alltoall", shown)
         listed = output_of("ldd", self.program("alltoall_check")).stdout
-        own, = {line.split()[2] for line in listed.splitlines() if re.match(r"\s*libmpi(ch)?\.so", line)}
+        own, = {line.split()[2] for line in listed.splitlines() if re.match(r"\s*libmpi(ch|_abi)?\.so", line)}
         self.assertEqual(shown - functions_of(own), set())
         self.assertEqual({name for name in shown if MPI_4.fullmatch(name)}, set())
 

@@ -104,8 +104,10 @@ class Apt:
         """Lines of apt's sources.list."""
         archive, security = self._sites()
         row = archives()[self.release]
-        return [f"deb {archive} {suite} main" for suite in row["suites"]] + \
-               [f"deb {security} {suite} main" for suite in row["security"] if security]
+        # A testing release's lists say that they end in a week, and mirrors may be older than that.
+        deb = "deb [check-valid-until=no]" if row.get("testing") else "deb"
+        return [f"{deb} {archive} {suite} main" for suite in row["suites"]] + \
+               [f"{deb} {security} {suite} main" for suite in row["security"] if security]
 
     def _prepare(self):
         for name in ("lists/partial", "cache/archives/partial"):
