@@ -4,15 +4,19 @@
 #include "headway.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "fork_mark.hpp"
 #include "job_name.hpp"
@@ -27,9 +31,11 @@ struct headway_exchange {
 };
 
 struct headway_session {
-    std::string reason;  ///< of the last call
-    JobHosts hosts;
     ForkMark mark;
+    std::uint64_t number = 0;  ///< of the process's sessions
+    std::mutex mutex;          ///< guards what follows
+    std::string reason;        ///< of the call that has the lock
+    JobHosts hosts;
     std::optional<Session> session;  ///< none: HEADWAY=off, or the options make no sense
     std::map<PatternKey, headway_exchange> exchanges;
     bool siblings_disjoint = false;
@@ -42,14 +48,38 @@ struct headway_session {
 namespace {
 
 constexpr const char* no_memory = "memory is short";
+constexpr const char* no_exchange = "there is no such exchange";
+constexpr const char* ring_name = "ring";
+constexpr int most_processes = 1 << 24;
 
 /// Of the numbers of entries that this process paces itself; a session's own are smaller.
 constexpr std::uint64_t own_entries_from = std::uint64_t{1} << 63;
+
+/// What a thread hears of its last call.  It needs no memory of its own, and none to end.
+struct LastReason {
+    std::uint64_t session = 0;  ///< its number; 0: none
+    std::array<char, 1024> text{};
+};
+constinit thread_local LastReason last_reason;
+
+/// A longer one is cut.
+void tell_thread(const headway_session& session, std::string_view reason) noexcept {
+    last_reason.session = session.number;
+    last_reason.text[reason.copy(last_reason.text.data(), last_reason.text.size() - 1)] = '\0';
+}
 
 struct Identity {
     std::string job;
     int rank = 0;
 };
+
+/// As torchrun tells its processes; 0: it does not, or what it tells is no such number.
+int number_in_environment(const char* name, int most) {
+    int number = 0;
+    Complaints ignored;
+    read_number(name, 0, most, number, ignored);
+    return number;
+}
 
 std::string default_job() {
     const auto given = environment_value("HEADWAY_JOB");
@@ -67,7 +97,8 @@ Identity take_options(const headway_options& given, SessionOptions& options,
     } else if (given.job_start != 0) {
         options.job_start = given.job_start;
     }
-    return {given.job != nullptr ? given.job : default_job(), given.rank};
+    return {given.job != nullptr ? given.job : default_job(),
+            given.rank != 0 ? given.rank : number_in_environment("RANK", most_processes)};
 }
 
 /// Of the first version, which all have.  More than structure_most_bytes no version has: it is a number
@@ -124,17 +155,22 @@ void open_session(headway_session& session, const headway_options& all) {
 
 /// The value of `work(session)`, or `otherwise` if there is no session, it is another process's or
 /// memory is short.
-auto with(headway_session* handle, auto otherwise, const auto& work) noexcept -> decltype(otherwise) try {
+auto with(headway_session* handle, auto otherwise, const auto& work) noexcept -> decltype(otherwise) {
     if (handle == nullptr || !handle->session) return otherwise;
-    handle->reason.clear();
-    if (handle->mark.is_child()) {
-        handle->reason = "the session is this process's parent's";
+    if (handle->mark.is_child()) {  // another thread may have had the lock when the parent forked
+        tell_thread(*handle, "the session is this process's parent's");
         return otherwise;
     }
-    return work(*handle->session);
-} catch (const std::exception&) {
-    handle->reason = no_memory;  // so short that it needs none
-    return otherwise;
+    const std::lock_guard lock(handle->mutex);
+    handle->reason.clear();
+    try {
+        auto result = work(*handle->session);
+        tell_thread(*handle, handle->reason);
+        return result;
+    } catch (const std::exception&) {
+        tell_thread(*handle, no_memory);
+        return otherwise;
+    }
 }
 
 constexpr bool has_root(Operation operation) {
@@ -148,28 +184,51 @@ HostSet all_hosts(const JobHosts& hosts) {
     return all;
 }
 
-/// None: `reason` says which argument makes no sense.
-std::optional<PatternKey> key_of(const JobHosts& hosts, const char* operation, const char* root,
-                                 std::string& reason) {
-    const auto known = operation_named(operation);
-    // programs of this interface have all their messages under way at once
-    if (!known || own_algorithm_of(*known) != Algorithm::linear) {
-        reason = std::string(operation) + " is no operation that can be paced here";
-        return std::nullopt;
-    }
-    if (hosts.names().empty()) {
-        reason = "headway_set_hosts() has not been called";
-        return std::nullopt;
-    }
-    PatternKey key{*known, all_hosts(hosts), no_root, Algorithm::linear};
-    if (!has_root(*known)) return key;
+/// The places of hosts of the job, as they are given.  None: one is not of the job, or is there twice.
+std::optional<HostSet> places_of(const JobHosts& hosts, const char* const* given, std::size_t count) {
     const auto& names = hosts.names();
-    const auto found = std::find(names.begin(), names.end(), root != nullptr ? root : "");
-    if (found == names.end()) {
-        reason = std::string(operation) + " needs a root, which is one of the job's hosts";
+    HostSet places;
+    for (std::size_t at = 0; at < count; ++at) {
+        const auto found = std::find(names.begin(), names.end(), given[at] != nullptr ? given[at] : "");
+        const auto place = static_cast<int>(found - names.begin());
+        if (found == names.end() || std::find(places.begin(), places.end(), place) != places.end())
+            return std::nullopt;
+        places.push_back(place);
+    }
+    return places;
+}
+
+/// By places in `sorted`; each host of `ring` sends to the next one.
+HostTraffic traffic_around(const HostSet& ring, const HostSet& sorted) {
+    HostTraffic traffic;
+    const auto place_of = [&](std::size_t at) {
+        return static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), ring[at % ring.size()]) - sorted.begin());
+    };
+    for (std::size_t at = 0; ring.size() > 1 && at < ring.size(); ++at) traffic[{place_of(at), place_of(at + 1)}] = 1;
+    return traffic;
+}
+
+/// `among`: places of hosts of the job.  None: `reason` says which argument makes no sense.
+std::optional<PatternKey> key_of(const JobHosts& hosts, const std::string& operation, const char* root,
+                                 const HostSet& among, std::string& reason) {
+    const bool is_ring = operation == ring_name;
+    const auto known = is_ring ? Operation::allgather : operation_named(operation);
+    // programs of this interface have all their messages under way at once
+    if (!is_ring && (!known || own_algorithm_of(*known) != Algorithm::linear)) {
+        reason = operation + " is no operation that can be paced here";
         return std::nullopt;
     }
-    key.root_host = static_cast<int>(found - names.begin());
+    HostSet sorted = among;
+    std::sort(sorted.begin(), sorted.end());
+    PatternKey key{*known, sorted, no_root, is_ring ? Algorithm::ring : Algorithm::linear};
+    if (is_ring) key.traffic = traffic_around(among, sorted);
+    if (!has_root(*known)) return key;
+    const auto place = places_of(hosts, &root, 1);
+    if (!place || !std::binary_search(sorted.begin(), sorted.end(), place->front())) {
+        reason = operation + " needs a root, which is one of the job's hosts";
+        return std::nullopt;
+    }
+    key.root_host = place->front();
     return key;
 }
 
@@ -192,6 +251,10 @@ void begin_own(headway_session& session) {
 
 /// 0: not by this process itself, and the reason has been added.
 std::uint64_t enter_own(headway_session& session, const PatternKey& key, std::uint64_t bytes) {
+    if (!key.traffic.empty()) {
+        add_reason(session.reason, "a process cannot pace a ring by itself");
+        return 0;
+    }
     begin_own(session);
     const std::string why_not =
         session.own ? session.own->enter(key, bytes, SendClock::Clock::now()) : session.why_no_own;
@@ -199,6 +262,23 @@ std::uint64_t enter_own(headway_session& session, const PatternKey& key, std::ui
         return session.own_entry = std::max(session.own_entry, own_entries_from) + 1;
     add_reason(session.reason, why_not);
     return 0;
+}
+
+/// Null: an argument makes no sense.
+headway_exchange* exchange_among(headway_session& session, Session& open, const char* operation,
+                                 const char* root, const HostSet& among) {
+    if (session.hosts.names().empty()) {
+        session.reason = "headway_set_hosts() has not been called";
+        return nullptr;
+    }
+    const auto key = key_of(session.hosts, operation != nullptr ? operation : "nothing", root, among, session.reason);
+    if (!key) return nullptr;
+    if (!open.has_daemon()) begin_own(session);  // so that the first call need not wait for it
+    return &session.exchanges.try_emplace(*key, headway_exchange{&open.place_of(*key)}).first->second;
+}
+
+unsigned int most_on_a_host(int processes, std::size_t hosts) {
+    return static_cast<unsigned int>((static_cast<std::size_t>(processes) + hosts - 1) / hosts);
 }
 
 HostTraffic traffic_of(const std::uint64_t* bytes, std::size_t hosts) {
@@ -214,9 +294,12 @@ HostTraffic traffic_of(const std::uint64_t* bytes, std::size_t hosts) {
 }  // namespace
 
 headway_session* headway_open(const headway_options* options) noexcept try {
+    static constinit std::atomic<std::uint64_t> sessions{0};
     auto session = std::make_unique<headway_session>();
+    session->number = ++sessions;
     const headway_options defaults{sizeof(headway_options), nullptr, 0, nullptr, 0, 0, 0};
     open_session(*session, options != nullptr ? *options : defaults);
+    tell_thread(*session, session->reason);
     return session.release();
 } catch (const std::exception&) {
     return nullptr;
@@ -228,7 +311,9 @@ void headway_close(headway_session* session) noexcept {
 }
 
 int headway_connected(const headway_session* session) noexcept {
-    return session != nullptr && session->session && session->session->has_daemon() ? 1 : 0;
+    if (session == nullptr || !session->session) return 0;
+    const std::lock_guard lock(const_cast<headway_session*>(session)->mutex);
+    return session->session->has_daemon() ? 1 : 0;
 }
 
 const char* headway_node(const headway_session* session) noexcept {
@@ -240,7 +325,8 @@ const char* headway_cluster(const headway_session* session) noexcept {
 }
 
 const char* headway_reason(const headway_session* session) noexcept {
-    return session != nullptr ? session->reason.c_str() : no_memory;
+    if (session == nullptr) return no_memory;
+    return last_reason.session == session->number ? last_reason.text.data() : "";
 }
 
 int headway_set_hosts(headway_session* session, const char* const* hosts, size_t host_count,
@@ -251,6 +337,8 @@ int headway_set_hosts(headway_session* session, const char* const* hosts, size_t
         std::vector<std::string> sorted = names;
         std::sort(sorted.begin(), sorted.end());
         const bool is_each_once = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+        if (processes_per_host == 0 && host_count > 0)
+            processes_per_host = most_on_a_host(number_in_environment("WORLD_SIZE", most_processes), host_count);
         if (!session->exchanges.empty()) {
             session->reason = "the hosts cannot change once there are exchanges";
         } else if (names.empty() || !is_each_once || processes_per_host == 0) {
@@ -266,24 +354,37 @@ int headway_set_hosts(headway_session* session, const char* const* hosts, size_t
 headway_exchange* headway_exchange_of(headway_session* session, const char* operation,
                                       const char* root) noexcept {
     return with(session, static_cast<headway_exchange*>(nullptr), [&](Session& open) {
-        const auto key = key_of(session->hosts, operation != nullptr ? operation : "nothing", root,
-                                session->reason);
-        if (!key) return static_cast<headway_exchange*>(nullptr);
-        if (!open.has_daemon()) begin_own(*session);  // so that the first call need not wait for it
-        return &session->exchanges.try_emplace(*key, headway_exchange{&open.place_of(*key)})
-                    .first->second;
+        return exchange_among(*session, open, operation, root, all_hosts(session->hosts));
+    });
+}
+
+headway_exchange* headway_exchange_among(headway_session* session, const char* operation, const char* root,
+                                         const char* const* hosts, size_t host_count) noexcept {
+    return with(session, static_cast<headway_exchange*>(nullptr), [&](Session& open) {
+        const auto among = places_of(session->hosts, hosts, hosts != nullptr ? host_count : 0);
+        if (among && (!among->empty() || session->hosts.names().empty()))
+            return exchange_among(*session, open, operation, root, *among);
+        session->reason = "an exchange needs hosts of headway_set_hosts(), each once";
+        return static_cast<headway_exchange*>(nullptr);
     });
 }
 
 int headway_plan_of(headway_session* session, const headway_exchange* exchange, uint64_t message_bytes,
                     headway_plan* plan) noexcept {
     return with(session, -1, [&](Session& open) {
-        if (exchange == nullptr || plan == nullptr) return -1;
+        if (exchange == nullptr || plan == nullptr) {
+            session->reason = no_exchange;
+            return -1;
+        }
         if (plan->size < plan_least_bytes || plan->size > structure_most_bytes) {
             session->reason = "headway_plan.size is not sizeof(struct headway_plan)";
             return -1;
         }
         const PatternKey& key = exchange->pattern->first;
+        if (!key.traffic.empty()) {
+            session->reason = "headwayd tells no plan of a ring";
+            return -1;
+        }
         const auto planned = open.plan(key.operation, key.hosts, message_bytes);
         if (!planned || !*planned) {
             session->reason = planned ? open.why_no_daemon() : planned.error().what;
@@ -301,7 +402,10 @@ int headway_plan_of(headway_session* session, const headway_exchange* exchange, 
 uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
                        uint64_t message_bytes) noexcept {
     return with(session, std::uint64_t{0}, [&](Session& open) -> std::uint64_t {
-        if (exchange == nullptr) return 0;
+        if (exchange == nullptr) {
+            session->reason = no_exchange;
+            return 0;
+        }
         const auto entered = open.enter(*exchange->pattern, message_bytes);
         if (entered && *entered != not_entered) return *entered;
         session->reason = !entered          ? entered.error().what
@@ -314,7 +418,9 @@ uint64_t headway_enter(headway_session* session, headway_exchange* exchange,
 
 size_t headway_may_send(headway_session* session, size_t host, size_t bytes,
                         uint64_t* wait_ns) noexcept {
-    if (session == nullptr || !session->own || session->mark.is_child()) return bytes;
+    if (session == nullptr || !session->planner || session->mark.is_child()) return bytes;
+    const std::lock_guard lock(session->mutex);
+    if (!session->own) return bytes;
     const MaySend now = session->own->may_send(host, bytes, SendClock::Clock::now());
     if (wait_ns != nullptr && now.bytes == 0)
         *wait_ns = static_cast<std::uint64_t>(now.wait.count());

@@ -25,9 +25,11 @@
  * program runs unpaced; a daemon that comes back is found again.  headway_reason()
  * tells why something is not paced.
  *
- * A session may be used by one thread at a time.  After fork() it is the parent's: in
- * the child nothing is paced by it, and to close it there frees memory and nothing else.
- * Programs are linked with -lheadway (pkg-config headway).
+ * Threads may use one session together; the one that closes it is its last.  What a
+ * thread has entered paces the whole process, whose packets all have the node's rates.
+ * After fork() a session is the parent's: in the child nothing is paced by it, and to
+ * close it there frees memory and nothing else.
+ * Programs are linked with -lheadway (pkg-config headway); headway.py has the same for Python.
  *
  * Structures begin with their size, so that a later library can have more members: one
  * that the program does not know has its default, and is not filled in.
@@ -60,7 +62,7 @@ struct headway_options {
 	 * Slurm (ALLOCATION.STEP) or an MPI launcher started the process, else a name of
 	 * this process alone. */
 	const char *job;
-	/** This process's number within the job. */
+	/** This process's number within the job; default: RANK, as torchrun sets it. */
 	int rank;
 	/** The path of headwayd's control socket; default: HEADWAY_SOCKET, else
 	 * /run/headway/control.sock. */
@@ -102,15 +104,16 @@ const char *headway_node(const struct headway_session *session) HEADWAY_NOEXCEPT
 const char *headway_cluster(const struct headway_session *session) HEADWAY_NOEXCEPT;
 
 /**
- * Why the last call did nothing, or less than it was asked for: a sentence for
- * people, "" if there is nothing to say.  Valid until the next call.
+ * Why this thread's last call did nothing, or less than it was asked for: a sentence for
+ * people, "" if there is nothing to say.  Valid until this thread's next call.
  */
 const char *headway_reason(const struct headway_session *session) HEADWAY_NOEXCEPT;
 
 /**
  * Say which hosts the job runs on, before its first exchange is described.
  * @param hosts names as headway_node() gives them, each once
- * @param processes_per_host the most processes of the job on any host, at least 1
+ * @param processes_per_host the most processes of the job on any host; 0: WORLD_SIZE, as
+ *        torchrun sets it, divided by the hosts
  * @return 0, or -1 if an argument makes no sense or there are exchanges already
  */
 int headway_set_hosts(struct headway_session *session, const char *const *hosts, size_t host_count,
@@ -119,12 +122,23 @@ int headway_set_hosts(struct headway_session *session, const char *const *hosts,
 /**
  * Describe an exchange among all hosts of the job.
  * @param operation "alltoall", "gather" (all hosts send to `root`), "scatter"
- *        (`root` sends to all), or another operation of headwayd's control protocol
+ *        (`root` sends to all), or another operation of headwayd's control protocol;
+ *        "ring": each host sends to the next one of the list, and the last to the first
  * @param root a host of the job for operations that have one, else NULL
  * @return the same exchange for the same arguments; NULL if an argument makes no sense
  */
 struct headway_exchange *headway_exchange_of(struct headway_session *session, const char *operation,
 					     const char *root) HEADWAY_NOEXCEPT;
+
+/**
+ * Describe an exchange among some hosts of the job.
+ * @param operation, root as for headway_exchange_of(); the root is one of `hosts`
+ * @param hosts some of headway_set_hosts(), each once; of a ring in the order in which it goes
+ * @return the same exchange for the same arguments; NULL if an argument makes no sense
+ */
+struct headway_exchange *headway_exchange_among(struct headway_session *session, const char *operation,
+						const char *root, const char *const *hosts,
+						size_t host_count) HEADWAY_NOEXCEPT;
 
 /** The plan of an exchange, as headway_plan_of() fills it in. */
 struct headway_plan {
@@ -152,8 +166,8 @@ int headway_plan_of(struct headway_session *session, const struct headway_exchan
 
 /**
  * The exchange begins: from now on this process's packets are paced.
- * @param message_bytes from this process to one other; sizes up to the same power
- *        of two are paced alike
+ * @param message_bytes from this process to one other, of a ring in one step; sizes up to
+ *        the same power of two are paced alike
  * @return for headway_leave(); 0 if nothing is paced
  */
 uint64_t headway_enter(struct headway_session *session, struct headway_exchange *exchange,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# In a guest of vm-run --icount --faster 50: a program without MPI, the example
-# tcp_alltoall, paces itself with libheadway.  KTAP on standard output.
+# In a guest of vm-run --icount --faster 50: programs without MPI, the examples tcp_alltoall and
+# gloo_alltoall (by Gloo, Debian's libgloo), pace themselves with libheadway.  KTAP on standard output.
 #
 #   tests/vm/vm-run --icount --faster 50 -- tests/libheadway/guest.sh
 #
@@ -22,13 +22,16 @@ work=/tmp/libheadway
 
 set_up() {
 	mkdir -p $work
-	cp "$HW_BUILD/bin/tests/tcp_alltoall" "$HW_BUILD/bin/headway" $work
+	cp "$HW_BUILD/bin/tests/"{tcp,gloo}_alltoall "$HW_BUILD/bin/headway" $work
 	cp -P "$HW_BUILD"/lib/libheadway.so* $work
 	# what they load is in memory before anything is timed: virtual time jumps while the guest
 	# waits for the host's disk, and a doctor would have looked before the program has begun.  So is env,
 	# by which it is started
-	ldd $work/headway $work/tcp_alltoall | awk '$3 ~ /^\// { print $3 }' | xargs cat >/dev/null
-	env LD_LIBRARY_PATH=$work "$work/tcp_alltoall" >/dev/null 2>&1 || :
+	ldd $work/headway $work/{tcp,gloo}_alltoall | awk '$3 ~ /^\// { print $3 }' | xargs cat >/dev/null
+	local program
+	for program in tcp gloo; do
+		env LD_LIBRARY_PATH=$work "$work/${program}_alltoall" >/dev/null 2>&1 || :
+	done
 	hw_two_clusters $nodes $host_mbit $trunk_mbit 50 65536 $trunk_buffer
 	insmod "$HW_BUILD/kmod/$(uname -r)/sch_gap.ko"
 	hw_config $nodes $host_mbit $trunk_mbit >$work/headway.toml
@@ -40,14 +43,23 @@ set_up() {
 	done
 }
 
-# run NAME [NAME=VALUE...]: a process on every node; its output is in NAME.RANK
+# tcp RANK, gloo RANK: the words that start it
+tcp() {
+	words=("$work/tcp_alltoall" "$1" $message_bytes $calls 5000 "${peers[@]}")
+}
+gloo() {
+	words=("$work/gloo_alltoall" "$1" $message_bytes $calls "$store" eth0 "${peers[@]%%=*}")
+}
+
+# run NAME PROGRAM [NAME=VALUE...]: a process on every node; its output is in NAME.RANK
 run() {
-	local name=$1 rank=0 node status=0 process
-	local -a processes=()
-	shift
+	local name=$1 program=$2 rank=0 node status=0 process store
+	local -a processes=() words
+	shift 2
+	store=$(mktemp -d)
 	for node in $(hw_nodes); do
-		hw_node_spawn "$node" "$work/$name.$rank" env LD_LIBRARY_PATH=$work "$@" \
-			$work/tcp_alltoall $rank $message_bytes $calls 5000 "${peers[@]}"
+		$program $rank
+		hw_node_spawn "$node" "$work/$name.$rank" env LD_LIBRARY_PATH=$work "$@" "${words[@]}"
 		processes+=("$HW_SPAWNED")
 		rank=$((rank + 1))
 	done
@@ -105,7 +117,7 @@ test_unpaced() {
 		doctors+=("$HW_SPAWNED")
 	done
 	until has_stalled; do
-		run unpaced HEADWAY=off || status=1
+		run unpaced tcp HEADWAY=off || status=1
 		runs=$((runs + 1)) unpaced=$((unpaced + $(grep -c 'ms, not paced' $work/unpaced.0)))
 	done
 	ktap_result $status "HEADWAY=off: the program runs"
@@ -127,7 +139,7 @@ test_paced() {
 	before=$(hw_trunk_drops)
 	start_doctor paced $stalled 1
 	local doctor=$HW_SPAWNED
-	ktap_check "with headwayd: the program runs" run paced
+	ktap_check "with headwayd: the program runs" run paced tcp
 	wait "$doctor" || :
 	ktap_equal "headway doctor sees no time-out then, but those since the node's start" \
 		"eth0 True none loses" "$(diagnosis paced $stalled)"
@@ -138,9 +150,26 @@ test_paced() {
 		"$(floor_ms)" "$(median_ms paced)" "$(awk -v ms="$(floor_ms)" 'BEGIN { print 1.1 * ms }')"
 }
 
+# Gloo's all-to-all, which PyTorch has.  Gloo sends a message when its receiver has asked for it, and the requests
+# queue behind data of the same connection; so a call takes longer than the trunk needs.
+test_gloo() {
+	local before
+	before=$(hw_trunk_drops)
+	ktap_check "Gloo, HEADWAY=off: the program runs" run gloo_unpaced gloo HEADWAY=off
+	ktap_between "Gloo, HEADWAY=off: the trunk drops frames" 1 $(($(hw_trunk_drops) - before)) 100000
+	before=$(hw_trunk_drops)
+	ktap_check "Gloo with headwayd: the program runs" run gloo_paced gloo
+	ktap_equal "Gloo: every call is paced" "0 $calls" \
+		"$(grep -c 'ms, not paced' $work/gloo_paced.0 || :) $(grep -c '^[0-9.]* ms$' $work/gloo_paced.0)"
+	ktap_equal "Gloo: the trunk drops nothing" 0 $(($(hw_trunk_drops) - before))
+	ktap_between "Gloo: a call takes little more than the trunk needs for it, ms" \
+		"$(floor_ms)" "$(median_ms gloo_paced)" "$(awk -v ms="$(floor_ms)" 'BEGIN { print 1.6 * ms }')"
+	ktap_comment "Gloo, median of $calls calls: unpaced $(median_ms gloo_unpaced) ms, paced $(median_ms gloo_paced) ms"
+}
+
 test_no_daemon() {
 	hw_stop_daemons
-	ktap_check "without headwayd: the program runs" run no_daemon
+	ktap_check "without headwayd: the program runs" run no_daemon tcp
 	ktap_equal "without headwayd: no call is paced" $calls \
 		"$(grep -c 'ms, not paced' $work/no_daemon.0)"
 }
@@ -151,7 +180,7 @@ test_no_root() {
 	local before line="a[0-$((nodes - 1))] ${host_mbit}mbit | b[0-$((nodes - 1))] ${host_mbit}mbit : ${trunk_mbit}mbit"
 	before=$(hw_trunk_drops)
 	ktap_check "processes that pace themselves run" \
-		run no_root HEADWAY_PLANNER="$HW_BUILD/bin/headway" HEADWAY_NETWORK="$line"
+		run no_root tcp HEADWAY_PLANNER="$HW_BUILD/bin/headway" HEADWAY_NETWORK="$line"
 	ktap_equal "processes that pace themselves: every call is paced" "0 $calls" \
 		"$(grep -c 'ms, not paced' $work/no_root.0 || :) $(grep -c '^[0-9.]* ms$' $work/no_root.0)"
 	ktap_equal "processes that pace themselves: the trunk drops nothing" 0 $(($(hw_trunk_drops) - before))
@@ -162,6 +191,7 @@ test_no_root() {
 set_up
 test_unpaced
 test_paced
+test_gloo
 test_no_daemon
 test_no_root
 hw_down

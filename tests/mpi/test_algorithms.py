@@ -257,7 +257,7 @@ class Both:
 
     refused = ["negative count", "no type", "no type to receive", "uncommitted type", "root beyond",
                "root below", "no operation", "in place to receive", "no communicator"]
-    truncated_class, other_class = 15, 16
+    truncated_class, other_class = 15, 16  # as the standard's ABI numbers them, and Open MPI
 
     def test_erroneous_calls(self):
         """Each rank gets the library's own class of error, and the next calls are right."""
@@ -619,7 +619,7 @@ class Mpich(Both, ComparedTest):
 
     # to Open MPI a handle is an address, behind which there may be anything by then
     refused = [*Both.refused, "freed communicator"]
-    truncated_class, other_class = 14, 15
+    truncated_class, other_class = (15, 16) if "HW_HELPER" in os.environ else (14, 15)
 
 if __name__ == "__main__":
     main()

@@ -4,6 +4,10 @@
 
 #include <sys/wait.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "scripted_daemon.hpp"
 
 namespace headway::glue::test {
@@ -115,6 +119,91 @@ TEST_F(LibHeadway, TellsTheRootOfOperationsThatHaveOne) {
     ASSERT_NE(gather, nullptr);
     EXPECT_NE(headway_enter(session_, gather, size), 0U);
     EXPECT_EQ(asked_["root"], "a1");
+}
+
+TEST_F(LibHeadway, DescribesAnExchangeAmongSomeHosts) {
+    start_and_open();
+    const std::array<const char*, 2> some{"b0", "a1"};
+    headway_exchange* const all = headway_exchange_among(session_, "alltoall", nullptr, some.data(), some.size());
+    ASSERT_NE(all, nullptr) << headway_reason(session_);
+    EXPECT_NE(all, headway_exchange_of(session_, "alltoall", nullptr));
+    EXPECT_NE(headway_enter(session_, all, size), 0U);
+    EXPECT_EQ(asked_["job_hosts"], (Json{"a0", "a1", "b0"}));
+    EXPECT_EQ(asked_["comm_hosts"], (Json{"a1", "b0"}));
+    const std::array<const char*, 2> other_way{"a1", "b0"};
+    EXPECT_EQ(headway_exchange_among(session_, "alltoall", nullptr, other_way.data(), 2), all);
+    EXPECT_EQ(headway_exchange_among(session_, "gather", "a0", some.data(), some.size()), nullptr);
+    EXPECT_STREQ(headway_reason(session_), "gather needs a root, which is one of the job's hosts");
+    EXPECT_NE(headway_exchange_among(session_, "gather", "b0", some.data(), some.size()), nullptr);
+    for (const auto& [first, second] : {std::pair("a1", "a1"), std::pair("a1", "elsewhere")}) {
+        const std::array<const char*, 2> wrong{first, second};
+        EXPECT_EQ(headway_exchange_among(session_, "alltoall", nullptr, wrong.data(), 2), nullptr);
+        EXPECT_STREQ(headway_reason(session_), "an exchange needs hosts of headway_set_hosts(), each once");
+    }
+    EXPECT_EQ(headway_exchange_among(session_, "alltoall", nullptr, nullptr, 2), nullptr);
+}
+
+TEST_F(LibHeadway, EntersARing) {
+    start_and_open();
+    const std::array<const char*, 3> order{"b0", "a0", "a1"};
+    headway_exchange* const ring = headway_exchange_among(session_, "ring", nullptr, order.data(), order.size());
+    ASSERT_NE(ring, nullptr) << headway_reason(session_);
+    const std::uint64_t entry = headway_enter(session_, ring, size);
+    ASSERT_NE(entry, 0U) << headway_reason(session_);
+    EXPECT_EQ(asked_["hosts"], (Json{"a0", "a1", "b0"}));
+    EXPECT_EQ(asked_["flows"], (Json{{0, 1, 1000}, {1, 2, 1000}, {2, 0, 1000}}));
+    EXPECT_EQ(daemon_.memory->phase(), 2U);
+    headway_leave(session_, entry);
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
+    headway_plan plan{sizeof(plan), 0, 0, 0, 0, 0};
+    EXPECT_EQ(headway_plan_of(session_, ring, size, &plan), -1);
+    EXPECT_STREQ(headway_reason(session_), "headwayd tells no plan of a ring");
+    EXPECT_EQ(headway_exchange_of(session_, "ring", nullptr), ring) << "it goes round in the same order";
+    const std::array<const char*, 3> back{"b0", "a1", "a0"};
+    EXPECT_NE(headway_exchange_among(session_, "ring", nullptr, back.data(), back.size()), ring);
+}
+
+TEST_F(LibHeadway, IsUsedByThreadsTogether) {
+    start_and_open();
+    headway_exchange* const all = headway_exchange_of(session_, "alltoall", nullptr);
+    ASSERT_NE(headway_exchange_of(session_, "nonsense", nullptr), all);
+    constexpr int threads = 4, calls = 200;
+    std::vector<std::thread> running;
+    std::atomic<int> wrong = 0;
+    for (int thread = 0; thread < threads; ++thread) {
+        running.emplace_back([&] {
+            for (int call = 0; call < calls; ++call) {
+                const std::uint64_t entry = headway_enter(session_, all, size);
+                if (entry == 0 || daemon_.memory->phase() != 1 || headway_reason(session_)[0] != '\0') ++wrong;
+                headway_leave(session_, entry);
+            }
+        });
+    }
+    for (std::thread& thread : running) thread.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(daemon_.memory->phase(), 0U);
+    EXPECT_EQ(daemon_.asked("phase"), 1U);
+    EXPECT_STREQ(headway_reason(session_), "nonsense is no operation that can be paced here") << "this thread's last call";
+}
+
+TEST_F(LibHeadway, TakesWhatTorchrunTells) {
+    Json hello;
+    daemon_.answers["hello"] = [&](const Json& request) {
+        hello = request;
+        return Json{{"node", "a0"}, {"phases", true}};
+    };
+    daemon_.start();
+    setenv("RANK", "5", 1);
+    setenv("WORLD_SIZE", "7", 1);
+    const std::string path = daemon_.path();
+    const headway_options options{sizeof(options), "job", 0, path.c_str(), hang_limit_ms, 0, 0};
+    session_ = headway_open(&options);
+    EXPECT_EQ(headway_set_hosts(session_, hosts_.data(), hosts_.size(), 0), 0) << headway_reason(session_);
+    unsetenv("RANK");
+    unsetenv("WORLD_SIZE");
+    EXPECT_NE(headway_enter(session_, headway_exchange_of(session_, "alltoall", nullptr), size), 0U);
+    EXPECT_EQ(hello.value("rank", -1), 5) << hello;
+    EXPECT_EQ(asked_["ranks_per_host"], 3) << "7 processes on 3 hosts";
 }
 
 TEST_F(LibHeadway, RefusesWhatMakesNoSense) {
