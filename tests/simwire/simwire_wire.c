@@ -83,6 +83,8 @@ static void simwire_deliver(struct simwire *sw, struct sk_buff *skb)
 	simwire_count(&to->rx_frames, 1);
 	simwire_count(&to->rx_bytes, skb->len);
 	skb_scrub_packet(skb, true);
+	/* a router behind the wire hashes headers, not the sender's socket */
+	skb_clear_hash(skb);
 	skb->priority = 0;
 	memset(skb->cb, 0, sizeof(skb->cb));
 	skb->protocol = eth_type_trans(skb, peer);
