@@ -129,9 +129,10 @@ hosts = ["b0"]
 prefixes = ["10.2.0.0/16"]
 host_rate = "1gbit"
 trunk_rate = "1gbit"
+uplinks = 2
 """
 LOSSES = {"rates that differ by direction": "no one multiple", "delays": "delays",
-          "buffers": "buffers", "prefixes": "prefixes"}
+          "buffers": "buffers", "prefixes": "prefixes", "parallel links": "parallel links"}
 
 
 def table():

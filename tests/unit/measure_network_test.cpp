@@ -304,6 +304,15 @@ TEST(MeasureNetwork, NamesBuffersThatAreNotThere) {
     EXPECT_NE(wrong[0].find("1048576"), std::string::npos) << wrong[0];
 }
 
+// What a measurement fills of four links is chance, so nothing is wrong with what the file says of them.
+TEST(MeasureNetwork, DoesNotJudgeSeveralLinks) {
+    auto laboratory = two_clusters();
+    const auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    const std::string hashed = "trunk_rate = \"500mbit\"\nuplinks = 4";
+    EXPECT_TRUE(against(laboratory, *found, with(right_toml, "trunk_rate = \"1250mbit\"", hashed)).empty());
+}
+
 TEST(MeasureNetwork, NamesHostsThatAreExchanged) {
     auto laboratory = two_clusters();
     const auto found = measure(laboratory);

@@ -103,6 +103,22 @@ class Plan(Cli):
         self.assertEqual(answer["limiting_link"]["senders"], 8)
         self.assertEqual(self.rates(answer, "a0"), {c: int(4 * pair / 8) for c in "abcd"})
 
+    def test_several_links_are_rated_by_the_fullest(self):
+        """Of 16 flows of each direction 10 may be on one of four links."""
+        four = ("plan", "--config", "star.toml", "--what-if", "uplinks=4", "--what-if",
+                "host=1gbit", "--bytes", "64KiB")
+        answer = self.ask(*four)
+        self.assertEqual(answer["limiting_link"]["bits_per_s"], TRUNK * 16 // 10)
+        hashed = answer["limiting_link"]["hashed"]
+        self.assertEqual((hashed["links"], hashed["link_bits_per_s"], hashed["flows"], hashed["worst_fill"]),
+                         (4, TRUNK, 16, 2.5))
+        self.assertTrue(1.5 < hashed["expected_fill"] < 2)
+        self.assertEqual(self.rates(answer, "a0")["b"], int(TRUNK * 16 / 10 * USED / 4 / 8))
+        self.assertIn("4 links chosen by a hash, 16 flows", answer["notes"][0])
+        # a root with eight hosts sends each of four elsewhere two messages
+        gather = self.ask(*four, "--operation", "gather", "--root", "b0", "--ranks-per-host", "2")
+        self.assertEqual(gather["limiting_link"]["hashed"]["flows"], 8)
+
     def test_gather_is_limited_by_the_roots_edge(self):
         """7 messages of one size into 20 Mbit/s: each sender a seventh of 0.99."""
         answer = self.ask("plan", "--config", "star.toml", "--operation", "gather", "--bytes",

@@ -56,6 +56,41 @@ TEST(TopologyToml, ReadsAStarOfTwo) {
     EXPECT_EQ(file->clusters->delay(0, 1), 3ms);
 }
 
+constexpr const char* hashed_star = R"([[cluster]]
+name = "a"
+hosts = ["a[0-1]"]
+host_rate = "1gbit"
+trunk_rate = "1gbit"
+trunk_buffer = "64KiB"
+uplinks = 4
+
+[[cluster]]
+name = "b"
+hosts = ["b[0-1]"]
+host_rate = "1gbit"
+trunk_rate = "1gbit"
+uplinks = 2
+uplink_hash = "pair"
+)";
+
+// Rates and buffers stay those of one link; what is written is what was read.
+TEST(TopologyToml, SeveralUplinks) {
+    const auto file = parse_topology_toml(hashed_star, "x");
+    ASSERT_TRUE(file && file->clusters) << told(file);
+    const NetworkTree tree = *NetworkTree::make(file->network);
+    EXPECT_EQ(tree.edge(*tree.find_switch("a")).links, ParallelLinks{4});
+    const Cluster& b = file->clusters->clusters()[1];
+    EXPECT_EQ(b.trunk_links, (ParallelLinks{2, LinkHash::pair}));
+    EXPECT_EQ(b.trunk_up_rate.value, 1'000'000'000U);
+    EXPECT_EQ(file->clusters->clusters()[0].trunk_buffer_bytes, 65536U);
+    EXPECT_EQ(write_topology_toml(tree), hashed_star);
+    const std::string deep = "[[switch]]\nname = \"core\"\n\n[[switch]]\nname = \"leaf\"\n"
+                             "parent = \"core\"\nrate = \"1gbit\"\nuplinks = 8\n"
+                             "uplink_hash = \"pair\"\n\n[[hosts]]\nnames = [\"h\"]\nparent = \"leaf\"\n"
+                             "rate = \"1gbit\"\n";
+    EXPECT_EQ(write_topology_toml(read(deep)), deep);
+}
+
 // The daemon's file is read for its topology alone: what else it has is not this one's business.
 TEST(TopologyToml, PassesOverAllTablesOfTheDaemon) {
     std::string text = "[coordination]\nvia = \"etcd\"\n[feedback]\nenabled = true\n"
@@ -185,6 +220,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "x:5: hosts.names: host \"h\" is described twice"},
         Mistake{"HostsWithoutParent", "[[switch]]\nname=\"a\"\n[[hosts]]\nnames=[\"h\"]\n"
                 "rate=\"1gbit\"\n", "x:3: hosts.parent: it is missing"},
+        Mistake{"NoUplinks",
+                "[[switch]]\nname=\"a\"\n[[switch]]\nname=\"b\"\nparent=\"a\"\nrate=\"1gbit\"\nuplinks=0\n",
+                "x:7: switch.uplinks: 0 is out of range; write the number of parallel links, 1 .. 64 (default 1)"},
+        Mistake{"UplinksInWords",
+                "[[switch]]\nname=\"a\"\n[[switch]]\nname=\"b\"\nparent=\"a\"\nrate=\"1gbit\"\nuplinks=\"4\"\n",
+                "x:7: switch.uplinks: "},
+        Mistake{"UnknownHash",
+                "[[switch]]\nname=\"a\"\n[[switch]]\nname=\"b\"\nparent=\"a\"\nrate=\"1gbit\"\nuplinks=4\n"
+                "uplink_hash=\"layer2\"\n",
+                "x:8: switch.uplink_hash: \"layer2\" is unknown; write \"flow\" (default) or \"pair\""},
+        Mistake{"HashOfOneLink",
+                "[[switch]]\nname=\"a\"\n[[switch]]\nname=\"b\"\nparent=\"a\"\nrate=\"1gbit\"\nuplink_hash=\"pair\"\n",
+                "x:3: switch.uplink_hash: nothing says between how many links it chooses; write uplinks = and their "
+                "number as well"},
+        Mistake{"UplinksOfTheRoot", "[[switch]]\nname=\"a\"\nuplinks=4\n",
+                "x:1: switch.uplinks: the switch has no parent to which they could lead; name the parent, or leave "
+                "uplinks out"},
         Mistake{"UnknownKey", "[[switch]]\nname=\"a\"\nrat=\"1gbit\"\n",
                 "x:3: switch.rat: unknown key; did you mean rate?"},
         Mistake{"UnknownParent", "[[switch]]\nname=\"a\"\n[[hosts]]\nnames=[\"h\"]\nparent=\"b\"\n"

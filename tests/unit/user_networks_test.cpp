@@ -80,6 +80,15 @@ TEST(NetworkLine, HasClustersAndTheLinksBetweenThem) {
     }
 }
 
+TEST(NetworkLine, ATrunkMayBeSeveralLinks) {
+    for (const char* line : {"a[0-1] | b[0-1] : 4x2.5gbit", "a[0-1] | b[0-1] : 4 x 2.5gbit"}) {
+        const auto config = read_line(line);
+        ASSERT_TRUE(config) << config.error().message;
+        EXPECT_EQ(config->topology.clusters()[1].trunk_links, ParallelLinks{4});
+        EXPECT_EQ(config->topology.clusters()[1].trunk_up_rate.value, 2'500'000'000U);
+    }
+}
+
 TEST(NetworkLine, HostsOfOneSwitchHaveNoLinkBetweenThem) {
     const auto config = read_line(" n[1-4] ");
     ASSERT_TRUE(config) << config.error().message;
@@ -106,6 +115,9 @@ TEST(NetworkLine, MistakesAreNamed) {
         {"|", "how fast the clusters' links"},
         {"a0 1gbit | b0 1gbit", "how fast the clusters' links"},
         {"a0 1gbit | b0 1gbit : fast", "the rate behind ':'"},
+        {"a0 1gbit | b0 1gbit : 0x1gbit", "is no number of links from 1 to 64"},
+        {"a0 1gbit | b0 1gbit : -x1gbit", "is no number of links from 1 to 64"},
+        {"a0 1gbit | b0 1gbit : 4x", "the rate behind ':'"},
         {"a0 1gbit | : 1gbit", "names no host"},
         {"a0 1gbit | a0 1gbit : 1gbit", "\"a0\" is used twice"},
         {"a[0 1gbit | b0 1gbit : 1gbit", "a[0"},
@@ -124,7 +136,7 @@ TEST(NetworkLine, MistakesAreNamed) {
 
 TEST(NetworkLine, AnyBytesAreReadOrRefused) {
     std::mt19937 random(3);
-    constexpr std::string_view letters = "ab01[]-,|: \t1gbit";
+    constexpr std::string_view letters = "ab01[]-,|: \t1xgbit";
     for (int i = 0; i < 20'000; ++i) {
         std::string line;
         while (random() % 16 != 0) line += letters[random() % letters.size()];

@@ -31,6 +31,7 @@ TEST(WhatIf, ChangesEveryClusterOrOne) {
     EXPECT_EQ(other.clusters()[1].trunk_buffer_bytes, 65536U);
     EXPECT_EQ(other.clusters()[0].host_buffer_bytes, 1048576U);
     EXPECT_FALSE(other.clusters()[1].host_buffer_bytes.has_value());
+    EXPECT_EQ(changed({"uplinks@b=4"}).clusters()[1].trunk_links, ParallelLinks{4});
 }
 
 TEST(WhatIf, ChangesSwitchesToo) {
@@ -50,6 +51,8 @@ TEST(WhatIf, SaysWhatIsWrongAndChangesNothing) {
              {"trunk=fast", "trunk: "},
              {"trunk@z=1gbit", "there is no cluster \"z\""},
              {"delay=5", "delay: "},
+             {"uplinks=65", "is no number from 1 to 64"},
+             {"uplinks=4x", "is no number from 1 to 64"},
              {"trunk_buffer=much", "trunk_buffer: "}}) {
         Topology topology = demo_topology();
         const auto applied = apply_what_if(topology, {"host=1gbit", change});

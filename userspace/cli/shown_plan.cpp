@@ -109,13 +109,16 @@ void set_rates(ShownNode& node, const NodePlan& plan) {
     }
 }
 
+std::string link_text(const Topology& topology, const RatedLink& limit) {
+    return fmt::format("{}, {}", topology.name_of(limit), rate_to_text(limit.capacity));
+}
+
 /// Notes what an all-to-all's nodes share, and what each of their pairs has in flight.
 void tell_alltoall(ShownPlan& shown, const CollectivePlan& plan, const Topology& topology) {
     const AllToAllPlan& shares = plan.shares;
     shown.notes.insert(shown.notes.end(), shares.notes.begin(), shares.notes.end());
     if (!shown.paced) return;
-    shown.facts = {{"limiting link", fmt::format("{}, {}", topology.name_of(*shares.limit),
-                                                 rate_to_text(shares.limit->capacity))},
+    shown.facts = {{"limiting link", link_text(topology, *shares.limit)},
                    {"senders", fmt::format("{}", shares.limit->senders)},
                    {"each pair", rate_to_text(shares.pair_rate)}};
     for (ShownNode& node : shown.nodes) {
@@ -130,13 +133,7 @@ void tell_alltoall(ShownPlan& shown, const CollectivePlan& plan, const Topology&
     }
 }
 
-Json link_json(const Topology& topology, const TopologyLink& link) {
-    return {{"kind", kind_name(link.kind)},
-            {"cluster", topology.trunk(link.owner).name},
-            {"bits_per_s", topology.rate_of(link).value}};
-}
-
-Json exchange_json(const ChosenPattern& pattern, const std::optional<TopologyLink>& limit,
+Json exchange_json(const ChosenPattern& pattern, const std::optional<RatedLink>& limit,
                    const std::optional<std::uint64_t>& message_bytes) {
     const Topology& topology = pattern.config.topology;
     Json json{{"operation", pattern.name()}, {"hosts", pattern.counts.total()}};
@@ -152,11 +149,10 @@ Json exchange_json(const ChosenPattern& pattern, const std::optional<TopologyLin
 }
 
 void tell_limit(ShownPlan& shown, const Topology& topology,
-                const std::optional<TopologyLink>& limit) {
+                const std::optional<RatedLink>& limit) {
     if (!limit) return;
-    shown.facts.emplace_back(
-        "limiting link", fmt::format("{}, {}", topology.name_of(*limit),
-                                     rate_to_text(topology.rate_of(*limit))));
+    shown.facts.emplace_back("limiting link", link_text(topology, *limit));
+    if (limit->fill.links > 1) shown.facts.emplace_back("its links", fill_text(limit->fill));
 }
 
 CollectiveHosts hosts_of(const ChosenPattern& pattern, std::uint32_t ranks_per_host) {
@@ -278,8 +274,7 @@ Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<st
     const ExchangeNetwork unpaced(topology, exchange, 1);
     shown.unpaced = predict(unpaced);
     shown.unpaced->measured = measured_time(topology, exchange, *shown.unpaced);
-    const auto busiest = unpaced.earliest_end().link;
-    const auto limit = busiest ? std::optional(unpaced.links[*busiest]) : std::nullopt;
+    const auto limit = busiest_link(unpaced);
     tell_limit(shown, topology, limit);
     if (plan->paced) {
         ExchangeNetwork network(topology, exchange, use);

@@ -15,8 +15,9 @@ using Node = NetworkTree::Node;
 constexpr std::size_t list_max_bytes = 40;
 
 std::string rates_text(const NetworkEdge& edge) {
-    if (edge.up_rate == edge.down_rate) return rate_to_text(edge.up_rate);
-    return fmt::format("{} up, {} down", rate_to_text(edge.up_rate), rate_to_text(edge.down_rate));
+    const std::string links = edge.links.are_hashed() ? fmt::format("{} x ", edge.links.count) : "";
+    if (edge.up_rate == edge.down_rate) return links + rate_to_text(edge.up_rate);
+    return fmt::format("{}{} up, {} down", links, rate_to_text(edge.up_rate), rate_to_text(edge.down_rate));
 }
 
 std::string link_text(const NetworkEdge& edge, bool up_limits, bool down_limits) {

@@ -70,8 +70,10 @@ private:
             write_prefixes(item);
             write_edge("host_", tree_.edge(tree_.children(node).front()));
             write_edge("trunk_", item.edge);
+            write_links(item.edge.links);
         } else if (has_parent) {
             write_edge("", item.edge);
+            write_links(item.edge.links);
         }
         for (std::size_t end = at; end = group_end(node, at), at < end; at = end) {
             text_ += "\n[[hosts]]\n";
@@ -136,6 +138,12 @@ private:
             return bytes ? byte_size_to_text(*bytes) : std::string();
         };
         directions("buffer", size(edge.up_buffer_bytes), size(edge.down_buffer_bytes));
+    }
+
+    void write_links(const ParallelLinks& links) {
+        if (!links.are_hashed()) return;
+        fmt::format_to(std::back_inserter(text_), "uplinks = {}\n", links.count);
+        if (links.hash == LinkHash::pair) say("uplink_hash", hash_name(links.hash));
     }
 
     const NetworkTree& tree_;

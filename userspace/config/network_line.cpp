@@ -2,8 +2,10 @@
 #include "config/network_line.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,14 +17,32 @@ namespace {
 
 constexpr std::string_view form = "write it as in \"a[0-7] 1gbit | b[0-7] 1gbit : 2.5gbit\"";
 
-Result<BitsPerSecond> read_trunk(std::string_view text, std::size_t clusters) {
+struct TrunkText {
+    BitsPerSecond rate;
+    ParallelLinks links{};
+};
+
+/// [LINKS x] RATE
+Result<TrunkText> read_trunk(std::string_view text, std::size_t clusters) {
     if (text.empty() && clusters > 1) {
         return failure("nothing says how fast the clusters' links to each other are; {}", form);
     }
-    if (text.empty()) return rate_max;  // nothing crosses it
+    if (text.empty()) return TrunkText{rate_max};  // nothing crosses it
+    TrunkText trunk;
+    if (const auto times = text.find('x'); times != std::string_view::npos) {
+        const std::string_view count = trimmed(text.substr(0, times));
+        const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), trunk.links.count);
+        if (error != std::errc() || end != count.data() + count.size() || trunk.links.count == 0 ||
+            trunk.links.count > ParallelLinks::count_max) {
+            return failure("{} before 'x' is no number of links from 1 to {}; write it as in \": 4x2.5gbit\"",
+                           in_quotes(count), ParallelLinks::count_max);
+        }
+        text = trimmed(text.substr(times + 1));
+    }
     const auto rate = parse_rate(text);
     if (!rate) return tl::unexpected(rate.error().within("the rate behind ':'"));
-    return *rate;
+    trunk.rate = *rate;
+    return trunk;
 }
 
 /// HOSTS [RATE]
@@ -92,7 +112,8 @@ Result<Config> parse_network_line(std::string_view line, const FindHostRate& fin
         auto cluster = read_cluster(text, find_host_rate, hosts_left);
         if (!cluster) return tl::unexpected(cluster.error());
         hosts_left -= cluster->hosts.size();
-        cluster->trunk_up_rate = cluster->trunk_down_rate = *trunk;
+        cluster->trunk_up_rate = cluster->trunk_down_rate = trunk->rate;
+        cluster->trunk_links = trunk->links;
         clusters.push_back(std::move(*cluster));
     }
     name_clusters(clusters);

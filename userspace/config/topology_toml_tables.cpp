@@ -59,6 +59,20 @@ NetworkEdge read_edge(TomlReader& reader, std::string_view before, Needed rates)
             delay.value_or(std::chrono::nanoseconds::zero()), buffer.up, buffer.down};
 }
 
+/// Of the link towards the centre.
+ParallelLinks read_links(TomlReader& reader) {
+    const auto most = std::int64_t{ParallelLinks::count_max};
+    const auto count = reader.integer(
+        "uplinks", {{1, most}, "{} is out of range",
+                    fmt::format("write the number of parallel links, 1 .. {} (default 1)", most)});
+    const bool by_pair = reader.choice("uplink_hash", {"flow", "pair"}) == 1;
+    if (reader.find("uplink_hash") != nullptr && reader.find("uplinks") == nullptr) {
+        reader.error(reader.line(), "uplink_hash", "nothing says between how many links it chooses",
+                     "write uplinks = and their number as well");
+    }
+    return {static_cast<std::uint32_t>(count.value_or(1)), by_pair ? LinkHash::pair : LinkHash::flow};
+}
+
 void read_hosts(TomlReader& reader, std::string_view key, TomlHosts& hosts) {
     for (const auto& item : reader.strings(key)) {
         auto names = parse_hostlist(item.value);
@@ -118,6 +132,11 @@ TomlTable read_switch(TomlReader& reader) {
     read_name(reader, table, "the switch");
     table.parent = reader.string("parent");
     table.edge = read_edge(reader, "", table.parent ? Needed::both : Needed::both_or_none);
+    table.edge.links = read_links(reader);
+    if (!table.parent && table.edge.links.are_hashed()) {
+        reader.error(table.line, "uplinks", "the switch has no parent to which they could lead",
+                     "name the parent, or leave uplinks out");
+    }
     reader.finish();
     return table;
 }
@@ -134,6 +153,7 @@ TomlTable read_cluster(TomlReader& reader, PrefixesAre prefixes) {
     }
     table.hosts.edge = read_edge(reader, "host_", Needed::both);
     table.edge = read_edge(reader, "trunk_", Needed::both);
+    table.edge.links = read_links(reader);
     table.parent = reader.string("parent");
     reader.finish();
     return table;

@@ -26,6 +26,8 @@ Json node_json(const NetworkTree& tree, NetworkTree::Node node, const AlltoallLi
     json["parent"] = item.parent;
     json["link"] = {{"up_bit_per_s", item.edge.up_rate.value},
                     {"down_bit_per_s", item.edge.down_rate.value},
+                    {"links", item.edge.links.count},
+                    {"hash", item.edge.links.are_hashed() ? Json(hash_name(item.edge.links.hash)) : Json(nullptr)},
                     {"delay_ns", item.edge.delay.count()},
                     {"up_buffer_bytes", optional_json(item.edge.up_buffer_bytes)},
                     {"down_buffer_bytes", optional_json(item.edge.down_buffer_bytes)},

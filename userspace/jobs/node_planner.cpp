@@ -109,7 +109,7 @@ Result<CollectivePattern> NodePlanner::pattern_of(const CollectiveHosts& hosts) 
     CollectivePattern pattern;
     pattern.operation = hosts.operation;
     pattern.hosts = {topology.count(**job), topology.count(**communicator), hosts.siblings_disjoint,
-                     hosts.ranks_per_host};
+                     hosts.ranks_per_host, hosts.operation->as == PlannedAs::neighbours};
     pattern.algorithm = hosts.algorithm;
     if (!hosts.root) return pattern;
     const auto root = topology.find_host(*hosts.root);
@@ -207,6 +207,7 @@ Result<RootedPlan> NodePlanner::plan_at_root(const CollectivePattern& pattern,
         exchange_with_root(root_does, hosts.siblings_disjoint ? hosts.communicator : hosts.job,
                            pattern.root_cluster, bytes);
     if (!exchange) return tl::unexpected(exchange.error());
+    exchange->connections = hosts.ranks_per_host;
     auto plan = plan_exchange(planned_, policy_, *exchange);
     if (!plan) return tl::unexpected(plan.error());
     return RootedPlan{std::move(*exchange), std::move(*plan)};

@@ -39,6 +39,19 @@ Json class_rates_json(const Topology& topology, const KernelLayout& layout,
     return list;
 }
 
+Json link_json(const Topology& topology, const RatedLink& link) {
+    Json json{{"kind", kind_name(link.kind)},
+              {"cluster", topology.trunk(link.owner).name},
+              {"bits_per_s", link.capacity.value}};
+    if (link.fill.links > 1)
+        json["hashed"] = {{"links", link.fill.links},
+                          {"link_bits_per_s", topology.rate_of(link).value},
+                          {"flows", link.fill.flows},
+                          {"expected_fill", link.fill.expected},
+                          {"worst_fill", link.fill.worst}};
+    return json;
+}
+
 Json prediction_json(const Prediction& prediction) {
     Json json{{"low_s", prediction.low_s},
               {"high_s", prediction.high_s},
@@ -65,13 +78,9 @@ Json plan_json(const Topology& topology, const PlanPolicy& policy,
     json["pair_bits_per_s"] = nullptr;
     if (plan.paced()) {
         const LinkShare& link = *plan.limit;
-        json["limiting_link"] = {
-            {"kind", kind_name(link.kind)},
-            {"cluster", topology.trunk(link.owner).name},
-            {"bits_per_s", link.capacity.value},
-            {"senders", link.senders},
-            {"divisor", static_cast<double>(link.divisor_thousandths) / divisor_one},
-        };
+        json["limiting_link"] = link_json(topology, link);
+        json["limiting_link"]["senders"] = link.senders;
+        json["limiting_link"]["divisor"] = static_cast<double>(link.divisor_thousandths) / divisor_one;
         json["pair_bits_per_s"] = plan.pair_rate.value;
     }
     json["message_bytes"] = nullptr;

@@ -31,6 +31,10 @@ namespace headway {
 [[nodiscard]] Json plan_json(const Topology& topology, const PlanPolicy& policy,
                              const CollectivePlan& plan);
 
+/// {"kind", "cluster", "bits_per_s"}, and "hashed" of several links: {"links", "link_bits_per_s", "flows",
+/// "expected_fill", "worst_fill"}
+[[nodiscard]] Json link_json(const Topology& topology, const RatedLink& link);
+
 /// "trunk_up"
 [[nodiscard]] std::string_view kind_name(LinkKind kind);
 

@@ -195,7 +195,11 @@ Result<ComparedNetwork> links_of(const NetworkTree& tree, const std::vector<std:
     }
     ComparedNetwork links;
     for (auto& [node, side] : below) {
-        const NetworkEdge& edge = tree.edge(node);
+        NetworkEdge edge = tree.edge(node);
+        if (edge.links.are_hashed()) {  // what of them a measurement fills is chance
+            edge.up_rate = edge.down_rate = {};
+            edge.up_buffer_bytes = edge.down_buffer_bytes = {};
+        }
         add_link(links, side, hosts.size(),
                  {{bytes_per_s(edge.up_rate), true, as_double(edge.up_buffer_bytes), 0},
                   {bytes_per_s(edge.down_rate), true, as_double(edge.down_buffer_bytes), 0},

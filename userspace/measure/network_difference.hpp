@@ -36,7 +36,8 @@ struct ComparedLink {
 
 using ComparedNetwork = std::map<HostSide, ComparedLink>;
 
-/// Returns the links between the measured hosts only; fails for a host that is not in the tree.
+/// Returns the links between the measured hosts only; fails for a host that is not in the tree.  Of
+/// several links that a hash chooses no rate or buffer is known.
 [[nodiscard]] Result<ComparedNetwork> links_of(const NetworkTree& tree, const std::vector<std::string>& hosts);
 [[nodiscard]] ComparedNetwork links_of(const MeasuredNetwork& network);
 [[nodiscard]] ComparedNetwork links_of(const MeasuredDocument& document);

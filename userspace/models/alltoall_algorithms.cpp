@@ -63,6 +63,7 @@ private:
             network.fluid.groups.push_back(std::move(group));
             network.pairs.push_back(whole_.pairs[g]);
         }
+        network.spread_over_links();
         return network;
     }
 
@@ -141,6 +142,7 @@ Prediction grid(const Topology& topology, const Exchange& exchange, double use,
         kept.fluid.groups.push_back(std::move(group));
         kept.pairs.push_back(between.pairs[g]);
     }
+    kept.spread_over_links();
     if (rates != nullptr) kept.cap_flows(*rates);
     append(sum, predict(kept));
     sum.reason = fmt::format("{} messages over the trunk each way instead of {}",
@@ -189,7 +191,7 @@ std::string_view algorithm_name(AllToAllAlgorithm algorithm) {
 std::vector<AlgorithmTime> predict_algorithms(const Topology& topology, const PlanPolicy& policy,
                                               const AllToAllPlan& plan,
                                               std::uint64_t message_bytes) {
-    const Exchange exchange = exchange_among(plan.hosts, static_cast<double>(message_bytes));
+    const Exchange exchange = exchange_among(plan.hosts, static_cast<double>(message_bytes), plan.connections);
     if (exchange.groups.empty()) return {};
     const auto unpaced = times(topology, exchange, 1, nullptr);
     auto paced = unpaced;

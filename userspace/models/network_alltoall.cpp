@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/network_alltoall.hpp"
 
+#include "plan/hashed_links.hpp"
+
 namespace headway {
 namespace {
 
@@ -23,6 +25,23 @@ bool is_equal(const Share& a, const Share& b) {
     return a.crossing != 0 && b.crossing != 0 && a.times(b.crossing) == b.times(a.crossing);
 }
 
+/// Of every edge, which an all-to-all of all hosts fills.
+std::vector<LinkFill> fills_of(const NetworkTree& tree, const std::vector<std::uint64_t>& crossing) {
+    std::uint32_t draws = 0;
+    for (NetworkTree::Node node = 1; node < tree.size(); ++node) {
+        if (tree.edge(node).links.are_hashed() && crossing[node] > 0) draws += 2;
+    }
+    const auto& top = tree.children(NetworkTree::root);
+    const bool is_one_cable = tree.switch_count() == 3 && top.size() == 2 && tree.edge(top[0]).links == tree.edge(top[1]).links;
+    if (is_one_cable) draws /= 2;  // both have the same flows
+    std::vector<LinkFill> fills(tree.size());
+    for (NetworkTree::Node node = 1; node < tree.size(); ++node) {
+        const EqualFlows flows{static_cast<double>(crossing[node]), 1};
+        fills[node] = fill_of(tree.edge(node).links.count, {&flows, 1}, draws);
+    }
+    return fills;
+}
+
 }  // namespace
 
 AlltoallLimits alltoall_limits(const NetworkTree& tree) {
@@ -31,12 +50,18 @@ AlltoallLimits alltoall_limits(const NetworkTree& tree) {
     limits.up_limits.assign(tree.size(), false);
     limits.down_limits.assign(tree.size(), false);
     const std::uint64_t hosts = tree.host_count();
-    Share least;
     for (NetworkTree::Node node = 1; node < tree.size(); ++node) {
         const std::uint64_t below = tree.hosts_below(node);
         limits.crossing[node] = below * (hosts - below);
+    }
+    const std::vector<LinkFill> fills = fills_of(tree, limits.crossing);
+    const auto share_of = [&](NetworkTree::Node node, BitsPerSecond rate) {
+        return Share{carried_by(rate, fills[node]).value, limits.crossing[node]};
+    };
+    Share least;
+    for (NetworkTree::Node node = 1; node < tree.size(); ++node) {
         for (const BitsPerSecond rate : {tree.edge(node).up_rate, tree.edge(node).down_rate}) {
-            const Share share{rate.value, limits.crossing[node]};
+            const Share share = share_of(node, rate);
             if (is_less(share, least)) least = share;
         }
     }
@@ -45,8 +70,8 @@ AlltoallLimits alltoall_limits(const NetworkTree& tree) {
         static_cast<double>(least.capacity) / static_cast<double>(least.crossing);
     for (NetworkTree::Node node = 1; node < tree.size(); ++node) {
         const NetworkEdge& edge = tree.edge(node);
-        limits.up_limits[node] = is_equal({edge.up_rate.value, limits.crossing[node]}, least);
-        limits.down_limits[node] = is_equal({edge.down_rate.value, limits.crossing[node]}, least);
+        limits.up_limits[node] = is_equal(share_of(node, edge.up_rate), least);
+        limits.down_limits[node] = is_equal(share_of(node, edge.down_rate), least);
     }
     return limits;
 }

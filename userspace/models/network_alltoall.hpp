@@ -14,6 +14,8 @@
 // is crossed by 16 pairs, 1.5625 Mbit/s each; a host's link by 7, 2.857 Mbit/s
 // each.  The trunks limit.
 //
+// An edge of several links has the capacity until the fullest one is full (plan/hashed_links.hpp).
+//
 // Limits: capacity is that of the wire; what protocols need comes out of it.
 #pragma once
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "plan/hashed_links.hpp"
+
 namespace headway {
 namespace {
 
@@ -55,6 +57,16 @@ private:
         return trunks;
     }
 
+    /// By an all-to-all.
+    [[nodiscard]] LinkFill fill_of_trunk(std::size_t t) const {
+        std::uint32_t hashed = 0;
+        for (std::size_t other = 0; other < topology_.trunk_count(); ++other) {
+            if (below_[other] > 0 && topology_.trunk(other).trunk_links.are_hashed()) ++hashed;
+        }
+        const EqualFlows flows{1.0 * below_[t] * (hosts_.total() - below_[t]), 1};
+        return fill_of(topology_.trunk(t).trunk_links.count, {&flows, 1}, draws_of(topology_, 2 * hashed));
+    }
+
     Result<Below> trunk_and_below(std::size_t t) {
         const TrunkSwitch& trunk = topology_.trunk(t);
         const std::uint32_t own =
@@ -64,8 +76,9 @@ private:
         }
         auto below = own > 0 ? cluster_of(t, own) : switch_of(trunk.name);
         if (!below) return below;
-        const TreeLink link = make_link(std::min(trunk.trunk_up_rate, trunk.trunk_down_rate),
-                                    trunk.trunk_buffer_bytes);
+        TreeLink link = make_link(std::min(trunk.trunk_up_rate, trunk.trunk_down_rate),
+                                  trunk.trunk_buffer_bytes);
+        link.bytes_per_s *= fill_of_trunk(t).effective_links();
         below->narrow = below->narrow ? slower(*below->narrow, link) : link;
         return below;
     }

@@ -36,21 +36,11 @@ void leave_out(ModelTimes& found, std::string_view model, std::string_view reaso
 
 void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exchange) {
     const ExchangeNetwork network(topology, exchange, 1);
-    double bound_s = 0;
-    std::string reason = "nothing is sent";
-    std::vector<double> bits(network.links.size(), 0);
-    for (const FluidGroup& group : network.fluid.groups) {
-        for (const FluidUse& use : group.path) bits[use.link] += 8 * group.bytes * use.flows;
-    }
-    for (std::size_t l = 0; l < bits.size(); ++l) {
-        const double busy_s = bits[l] / network.fluid.links[l].capacity_bps;
-        if (busy_s <= bound_s) continue;
-        bound_s = busy_s;
-        reason = fmt::format("the {} carries {}",
-                             topology.name_of(network.links[l]),
-                             bytes_text(bits[l] / 8));
-    }
-    add(found, "bound", bound_s, bound_s, std::move(reason));
+    const auto [bound_s, link] = network.earliest_end();
+    if (!link) return add(found, "bound", 0, 0, "nothing is sent");
+    const double carried_bytes = bound_s * network.fluid.links[*link].capacity_bps / 8;
+    add(found, "bound", bound_s, bound_s,
+        fmt::format("the {} carries {}", network.name_of(*link), bytes_text(carried_bytes)));
 }
 
 /// Adds the times by measurements of this network to those of the models.
@@ -81,13 +71,16 @@ struct CongestionCase {
 
 /// The common rate of the racks' cables; infinite with one rack.
 Result<double> backbone_mbps(const Topology& topology, const Exchange& exchange) {
+    const ExchangeNetwork network(topology, exchange, 1);
     std::optional<BitsPerSecond> rate;
     for (const HostGroup& group : exchange.groups) {
         if (topology.trunks_above(group.cluster).size() > 1) {
             return failure("it knows racks around one switch, not trees");
         }
         const Cluster& cluster = topology.clusters()[group.cluster];
-        for (const BitsPerSecond one : {cluster.trunk_up_rate, cluster.trunk_down_rate}) {
+        for (std::size_t l = 0; l < network.links.size(); ++l) {
+            if (!network.links[l].is_trunk() || network.links[l].owner != group.cluster) continue;
+            const BitsPerSecond one = network.carried_rate(l);
             if (rate.value_or(one) != one) return failure("the clusters' trunks differ");
             rate = one;
         }
@@ -187,14 +180,15 @@ public:
           request_(request),
           message_bytes_(static_cast<double>(message_bytes)) {
         const std::uint64_t ranks = request.ranks_per_host;
-        const bool root = has_root(request.operation);
-        bytes_ = message_bytes * (root ? ranks : ranks * ranks);
+        connections_ = has_root(request.operation) ? ranks : ranks * ranks;
+        bytes_ = message_bytes * connections_;
     }
 
     Result<ModelTimes> run() {
-        const auto exchange = make_exchange(request_.operation, request_.hosts,
-                                            request_.root_cluster, static_cast<double>(bytes_));
+        auto exchange = make_exchange(request_.operation, request_.hosts, request_.root_cluster,
+                                      static_cast<double>(bytes_));
         if (!exchange) return tl::unexpected(exchange.error());
+        exchange->connections = static_cast<double>(connections_);
         if (exchange->groups.empty()) return failure("no host takes part");
         add_bound(found_, topology_, *exchange);
         add_measured(found_, topology_, *exchange);
@@ -212,8 +206,8 @@ public:
 
 private:
     Result<void> add_alltoall() {
-        const AllToAllPattern pattern{request_.hosts, request_.hosts, false, 1};
-        const auto plan = plan_collective(topology_, policy_, pattern, bytes_);
+        const AllToAllPattern pattern{request_.hosts, request_.hosts, false, request_.ranks_per_host};
+        const auto plan = plan_collective(topology_, policy_, pattern, bytes_ / connections_);
         if (!plan) return tl::unexpected(plan.error());
         for (const AlgorithmTime& time :
              predict_algorithms(topology_, policy_, plan->shares, bytes_)) {
@@ -373,8 +367,9 @@ private:
     const Topology& topology_;
     const PlanPolicy& policy_;
     const PredictRequest& request_;
-    double message_bytes_ = 0;  ///< between two ranks
-    std::uint64_t bytes_ = 0;   ///< between two hosts
+    double message_bytes_ = 0;       ///< between two ranks
+    std::uint64_t connections_ = 1;  ///< between two hosts
+    std::uint64_t bytes_ = 0;        ///< between two hosts
     ModelTimes found_;
 };
 

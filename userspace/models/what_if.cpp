@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <system_error>
 
 #include "base/units.hpp"
 
@@ -20,6 +22,15 @@ Result<void> set_buffer(std::string_view text, std::optional<std::uint64_t>& tar
     const auto bytes = parse_byte_size(text);
     if (!bytes) return tl::unexpected(bytes.error());
     target = *bytes;
+    return {};
+}
+
+Result<void> set_count(std::string_view text, std::uint32_t& target, std::uint32_t most) {
+    std::uint32_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > most)
+        return failure("\"{}\" is no number from 1 to {}", text, most);
+    target = count;
     return {};
 }
 
@@ -55,6 +66,9 @@ constexpr std::array keys{
     Key{"host_buffer", nullptr, [](Cluster& c, std::string_view text) {
             return set_buffer(text, c.host_buffer_bytes);
         }},
+    Key{"uplinks", [](TrunkSwitch& t, std::string_view text) {
+            return set_count(text, t.trunk_links.count, ParallelLinks::count_max);
+        }, nullptr},
 };
 
 std::string names_of_keys() {

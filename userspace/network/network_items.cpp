@@ -124,6 +124,10 @@ private:
             }
             if (edge.delay.count() < 0)
                 tell(i, "the link of {} has a negative delay", called(items_[i]));
+            if (edge.links.count == 0 || edge.links.count > ParallelLinks::count_max)
+                tell(i, "{} has {} links, not 1 to {}", called(items_[i]), edge.links.count, ParallelLinks::count_max);
+            if (is_host(items_[i]) && edge.links.are_hashed())
+                tell(i, "{} has {} links: only a switch may have several", called(items_[i]), edge.links.count);
         }
     }
 
@@ -169,9 +173,9 @@ std::optional<std::uint64_t> least_buffer(const NetworkEdge& edge) {
 
 /// The trunk of a switch; of the root, which has none, one that limits nothing.
 TrunkSwitch trunk_of(const NetworkItem& item, bool leads_to_centre) {
-    if (item.parent.empty()) return {item.name, "", rate_max, rate_max, {}, {}};
+    if (item.parent.empty()) return {item.name, "", rate_max, rate_max, {}, {}, {}};
     return {item.name, leads_to_centre ? "" : item.parent, item.edge.up_rate, item.edge.down_rate,
-            item.edge.delay, least_buffer(item.edge)};
+            item.edge.delay, least_buffer(item.edge), item.edge.links};
 }
 
 /// Makes a cluster of a switch and its hosts.

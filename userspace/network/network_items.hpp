@@ -9,13 +9,15 @@
 //   delay     of the edge, one way, the same up and down
 //   buffer    bytes that wait for a direction of an edge at most: up at the
 //             node, down at its parent.  None: not known
+//   links     of which an edge of a switch consists, chosen by a hash; its rates and buffers
+//             are those of one of them
 //   cluster   a switch of which is known, by address prefixes, which packets go
 //             to the hosts directly below it
 //
 // Switches and hosts have names of their own: a switch may be called as a host.
 //
-// Limits: one path between two hosts.  A network with several needs the bundle
-// of parallel cables described as one edge of their common rate.
+// Limits: one path of switches between two hosts.  Spines of which each leaf has the same
+// links are one switch to which each leaf has an edge of several links.
 #pragma once
 
 #include <chrono>
@@ -38,6 +40,7 @@ struct NetworkEdge {
     std::chrono::nanoseconds delay{};
     std::optional<std::uint64_t> up_buffer_bytes;
     std::optional<std::uint64_t> down_buffer_bytes;
+    ParallelLinks links{};
 
     friend bool operator==(const NetworkEdge&, const NetworkEdge&) = default;
 };

@@ -9,6 +9,10 @@
 // crosses the trunk of a upwards and that of b downwards, so the smaller rate of
 // both counts.  Every link carries its rate in each direction independently.
 //
+// A trunk may be several links of one rate, of which a hash of each packet's headers chooses one
+// (LACP, ECMP; the links may lead to as many spines).  Rates and buffers of a trunk are those of one of
+// its links: what all of them carry depends on the flows (plan/hashed_links.hpp).
+//
 // A cluster may be the centre itself: then all others are below it, and nothing
 // crosses its trunk.
 #pragma once
@@ -36,15 +40,36 @@ inline constexpr double rto_default_s = 0.2;  ///< Linux' least retransmission t
 
 struct MeasuredCosts;
 
+/// What a switch looks at when it chooses one of several links.
+enum class LinkHash : std::uint8_t {
+    flow,  ///< addresses and ports (layer 3+4): each connection by itself.  Taken where it is unknown
+    pair,  ///< addresses alone (layer 2+3): all that two hosts send each other goes the same way
+};
+
+/// "flow", "pair".
+[[nodiscard]] constexpr std::string_view hash_name(LinkHash hash) { return hash == LinkHash::flow ? "flow" : "pair"; }
+
+/// Parallel links of one rate.
+struct ParallelLinks {
+    static constexpr std::uint32_t count_max = 64;
+
+    std::uint32_t count = 1;
+    LinkHash hash = LinkHash::flow;
+
+    [[nodiscard]] bool are_hashed() const { return count > 1; }
+    friend bool operator==(const ParallelLinks&, const ParallelLinks&) = default;
+};
+
 /// A switch and the link from it towards the centre, its trunk.
 struct TrunkSwitch {
     std::string name;
     std::string parent;                     ///< a cluster or switch; empty: the centre
-    BitsPerSecond trunk_up_rate;            ///< towards the centre
+    BitsPerSecond trunk_up_rate;            ///< towards the centre, of one link
     BitsPerSecond trunk_down_rate;
     std::chrono::nanoseconds trunk_delay{};  ///< one way
-    /// In front of the trunk, each end.  None: unknown, and taken for nothing.
+    /// In front of each of the trunk's links, each end.  None: unknown, and taken for nothing.
     std::optional<std::uint64_t> trunk_buffer_bytes;
+    ParallelLinks trunk_links{};
 };
 
 struct Cluster : TrunkSwitch {
@@ -149,7 +174,7 @@ public:
 
     [[nodiscard]] HostCounts count(const HostSet& hosts) const;
 
-    /// The rate of the cable in that direction.
+    /// The rate of the cable in that direction; of one link, if a trunk has several.
     [[nodiscard]] BitsPerSecond rate_of(const TopologyLink& link) const;
     /// "trunk of a (up)", "edge of a receiver in b".
     [[nodiscard]] std::string name_of(const TopologyLink& link) const;
@@ -174,9 +199,11 @@ public:
     /// larger of both if two clusters are all there is (one cable).
     [[nodiscard]] std::chrono::nanoseconds delay(std::size_t from, std::size_t to) const;
 
+    /// Two clusters are all there is, and their trunks the same cable.
+    [[nodiscard]] bool is_one_cable() const;
+
 private:
     Result<void> link_up();
-    [[nodiscard]] bool is_one_cable() const;
 
     std::vector<Cluster> clusters_;
     std::vector<TrunkSwitch> switches_;

@@ -31,9 +31,32 @@ bool operator<(const PairRate& a, const PairRate& b) {
     return a.numerator * b.denominator < b.numerator * a.denominator;
 }
 
+/// Rates each trunk of several links by its fullest one.  Every sender has at least as many flows as its
+/// communicator has hosts behind the trunk; the job's other communicators are taken to be like that one.
+void rate_hashed_links(std::vector<LinkShare>& links, const Topology& topology, const AllToAllPattern& pattern) {
+    const auto links_of = [&](const LinkShare& link) {
+        return link.is_trunk() ? topology.trunk(link.owner).trunk_links : ParallelLinks{};
+    };
+    const auto hashed = std::ranges::count_if(links, [&](const auto& link) { return links_of(link).are_hashed(); });
+    const std::uint32_t draws = draws_of(topology, static_cast<std::uint32_t>(hashed));
+    const std::vector<std::uint32_t> below = topology.hosts_below(pattern.communicator);
+    for (LinkShare& link : links) {
+        const ParallelLinks of = links_of(link);
+        if (!of.are_hashed()) continue;
+        const std::uint32_t inside = below[link.owner], outside = pattern.communicator.total() - inside;
+        const std::uint32_t beyond = link.kind == LinkKind::trunk_down ? inside : outside;
+        const double partners = pattern.is_sparse ? 1 : std::max(1U, beyond);
+        const double each = of.hash == LinkHash::flow && !pattern.is_sparse ? pattern.connections() : 1;
+        const EqualFlows flows{link.senders * partners * each, 1};
+        link.fill = fill_of(of.count, {&flows, 1}, draws);
+        link.capacity = carried_by(link.capacity, link.fill);
+    }
+}
+
 /// Every directed link that the job shares; order decides ties.
 std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& policy,
-                                    const HostCounts& hosts, std::uint32_t share_thousandths) {
+                                    const AllToAllPattern& pattern, const HostCounts& hosts,
+                                    std::uint32_t share_thousandths) {
     std::vector<LinkShare> links;
     const auto add = [&](LinkKind kind, std::size_t owner, std::uint32_t senders,
                          std::uint32_t pairs_per_sender) {
@@ -41,7 +64,7 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
         const std::uint64_t divisor = link.is_trunk() ? policy.trunk_divisor_thousandths.value_or(
                                                             senders * share_thousandths)
                                                       : senders * divisor_one;
-        links.push_back({link, topology.rate_of(link), senders, pairs_per_sender,
+        links.push_back({{link, topology.rate_of(link)}, senders, pairs_per_sender,
                          static_cast<std::uint32_t>(divisor * policy.divisor_factor_thousandths /
                                                     divisor_one)});
     };
@@ -55,6 +78,7 @@ std::vector<LinkShare> shared_links(const Topology& topology, const PlanPolicy& 
     for (std::size_t c = 0; c < topology.clusters().size(); ++c) {
         if (hosts.per_cluster[c] > 0) add(LinkKind::edge_in, c, total - 1, 1);
     }
+    rate_hashed_links(links, topology, pattern);
     return links;
 }
 
@@ -117,9 +141,13 @@ std::string limit_reason(const LinkShare& link, const Topology& topology,
                          const PlanPolicy& policy) {
     const Wide share = Wide{link.capacity.value} * policy.target_utilisation_millionths *
                        divisor_one / (Wide{link.divisor_thousandths} * utilisation_one);
-    return fmt::format("the {} is shared by {} sender{}: {} x {} / {} = {} for each",
+    const std::string of_links =
+        link.fill.links == 1 ? ""
+                             : fmt::format(" of {} hashed links of {}, the fullest with {:.2f} times the mean,",
+                                           link.fill.links, rate_to_text(topology.rate_of(link)), link.fill.worst);
+    return fmt::format("the {} is shared by {} sender{}: {}{} x {} / {} = {} for each",
                        topology.name_of(link), link.senders, link.senders == 1 ? "" : "s",
-                       rate_to_text(link.capacity),
+                       rate_to_text(link.capacity), of_links,
                        utilisation_to_text(policy.target_utilisation_millionths),
                        divisor_to_text(link.divisor_thousandths),
                        rate_to_text({narrow(share)}));
@@ -133,6 +161,13 @@ void add_notes(AllToAllPlan& plan, const Topology& topology, const PlanPolicy& p
             "the others may exchange at the same time",
             pattern.communicator.total(), pattern.job.total()));
     }
+    const auto fullest = std::ranges::min_element(links, [&](const LinkShare& a, const LinkShare& b) {
+        return a.fill.links > 1 && (b.fill.links == 1 || rate_over(a, policy) < rate_over(b, policy));
+    });
+    if (fullest->fill.links > 1)
+        plan.notes.push_back(fmt::format("the {} is {}; {} of {} are planned", topology.name_of(*fullest),
+                                         fill_text(fullest->fill), rate_to_text(fullest->capacity),
+                                         rate_to_text({fullest->fill.links * topology.rate_of(*fullest).value})));
     for (const LinkShare& link : links) {
         if (policy.trunk_divisor_thousandths &&
             link.divisor_thousandths < link.senders * divisor_one) {
@@ -151,6 +186,7 @@ Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& p
                                    std::uint32_t sender_share_thousandths) {
     AllToAllPlan plan;
     plan.hosts = pattern.siblings_disjoint ? pattern.communicator : pattern.job;
+    plan.connections = pattern.connections();
     if (pattern.communicator.clusters_used() < 2) {
         plan.reason = pattern.communicator.total() < 2
                           ? "there is nobody to exchange with"
@@ -158,9 +194,10 @@ Result<AllToAllPlan> plan_alltoall(const Topology& topology, const PlanPolicy& p
         return plan;
     }
 
-    const auto links = shared_links(topology, policy, plan.hosts, sender_share_thousandths);
+    const auto links = shared_links(topology, policy, pattern, plan.hosts, sender_share_thousandths);
     const bool can_overload = std::any_of(links.begin(), links.end(), [&](const LinkShare& link) {
-        return unpaced_load(link, topology, plan.hosts) > link.capacity.value;
+        // whatever else there is, all may turn to one of parallel links
+        return unpaced_load(link, topology, plan.hosts) > topology.rate_of(link).value;
     });
     if (!can_overload) {
         plan.reason = "no link can be asked for more than it has";

@@ -21,7 +21,9 @@
 //   trunk t, up         n_t senders, each with N - n_t pairs   n_t (N - n_t) x <= U up_t
 //   trunk t, down       N - n_t senders, each with n_t pairs   n_t (N - n_t) x <= U down_t
 //   edge of a receiver  N - 1 senders, each with 1 pair        (N - 1) x       <= U host_c
-// (a sender's own edge gives the same bound as a receiver's).
+// (a sender's own edge gives the same bound as a receiver's).  A trunk of several links that a hash
+// chooses has up_t and down_t as hashed_links.hpp says for the flows of these pairs: the fullest link
+// suffices.
 //
 // A node of c then gets n_r x towards each remote cluster r: its share of every
 // trunk on the way.  Two clusters of n nodes: U B / n exactly.  Towards its own cluster it
@@ -49,6 +51,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "network/topology.hpp"
+#include "plan/hashed_links.hpp"
 
 namespace headway {
 
@@ -83,13 +86,17 @@ struct AllToAllPattern {
     /// The most ranks that any host has; what a host sends to another is a
     /// message from each of its ranks to each of the other's.
     std::uint32_t ranks_per_host = 1;
+    /// Who sends to whom is not known; each host may send to one other alone.
+    bool is_sparse = false;
+
+    /// Between two hosts: one of each rank to each of the other's.
+    [[nodiscard]] double connections() const { return static_cast<double>(ranks_per_host) * ranks_per_host; }
 
     friend auto operator<=>(const AllToAllPattern&, const AllToAllPattern&) = default;
 };
 
 /// A directed link and how the plan divides it.
-struct LinkShare : TopologyLink {
-    BitsPerSecond capacity;
+struct LinkShare : RatedLink {
     std::uint32_t senders = 0;          ///< hosts whose messages cross the link
     std::uint32_t pairs_per_sender = 0;  ///< pairs of each of them that cross it
     std::uint32_t divisor_thousandths = 0;  ///< what the capacity is divided by
@@ -99,6 +106,7 @@ struct AllToAllPlan {
     HostCounts hosts;  ///< those that were counted: the job's, or the communicator's
     /// The link that limits; none: nothing needs pacing, and there are no rates.
     std::optional<LinkShare> limit;
+    double connections = 1;   ///< between two hosts
     BitsPerSecond pair_rate;  ///< x, rounded down, for people; with a limit only
     RatesByCluster rates;     ///< of each cluster's nodes; none: the job sends nothing there
     std::string reason;              ///< one sentence: why this limit, or why none

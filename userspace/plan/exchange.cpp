@@ -8,8 +8,9 @@
 
 namespace headway {
 
-Exchange exchange_among(const HostCounts& hosts, double message_bytes) {
+Exchange exchange_among(const HostCounts& hosts, double message_bytes, double connections) {
     Exchange exchange;
+    exchange.connections = connections;
     for (std::size_t c = 0; c < hosts.per_cluster.size(); ++c) {
         if (hosts.per_cluster[c] > 0) exchange.groups.push_back({c, hosts.per_cluster[c]});
     }
@@ -53,7 +54,7 @@ Exchange make_exchange(const Topology& topology, const std::vector<std::size_t>&
 }
 
 ExchangeNetwork::ExchangeNetwork(const Topology& of, const Exchange& exchange, double utilisation)
-    : topology(&of), groups(exchange.groups) {
+    : topology(&of), groups(exchange.groups), connections(exchange.connections) {
     // links come in pairs, one cable each; the lowest bit of their number is the direction
     for (const HostGroup& group : groups) {
         add_link({LinkKind::edge_out, group.cluster}, std::nullopt);
@@ -68,6 +69,7 @@ ExchangeNetwork::ExchangeNetwork(const Topology& of, const Exchange& exchange, d
     for (std::size_t i = 0; i < groups.size(); ++i) {
         for (std::size_t j = 0; j < groups.size(); ++j) add_pair(i, j, exchange.bytes[i][j]);
     }
+    spread_over_links();
 }
 
 void ExchangeNetwork::add_link(const TopologyLink& link,
@@ -100,6 +102,31 @@ void ExchangeNetwork::add_pair(std::size_t i, std::size_t j, double payload_byte
     group.path.push_back({number(j, true), senders, senders});
     fluid.groups.push_back(std::move(group));
     pairs.emplace_back(i, j);
+}
+
+void ExchangeNetwork::spread_over_links() {
+    const auto hash_of = [&](std::size_t link) {
+        return links[link].is_trunk() ? topology->trunk(links[link].owner).trunk_links : ParallelLinks{};
+    };
+    std::vector<std::vector<EqualFlows>> flows(links.size());
+    for (const FluidGroup& group : fluid.groups) {
+        for (const FluidUse& use : group.path) {
+            const ParallelLinks hashed = hash_of(use.link);
+            if (!hashed.are_hashed()) continue;
+            const double each = hashed.hash == LinkHash::flow ? connections : 1;
+            flows[use.link].push_back({use.flows * each, group.bytes / each});
+        }
+    }
+    const auto crossed = std::ranges::count_if(flows, [](const auto& of_link) { return !of_link.empty(); });
+    const std::uint32_t draws = draws_of(*topology, static_cast<std::uint32_t>(crossed));
+    fills.assign(links.size(), {});
+    for (std::size_t l = 0; l < links.size(); ++l) {
+        if (hash_of(l).are_hashed()) fills[l] = fill_of(hash_of(l).count, flows[l], draws);
+        fluid.links[l].fill = fills[l].worst;
+    }
+    for (FluidGroup& group : fluid.groups) {
+        for (FluidUse& use : group.path) use.flows /= fills[use.link].effective_links();
+    }
 }
 
 /// Adds up the bytes that one host of each group sends towards each cluster, on the wire.
@@ -174,6 +201,16 @@ std::vector<bool> ExchangeNetwork::contended_links() const {
         contended[l] = arriving_bps[l] > static_cast<double>(topology->rate_of(links[l]).value);
     }
     return contended;
+}
+
+std::string ExchangeNetwork::name_of(std::size_t link) const {
+    const std::string name = topology->name_of(links[link]);
+    if (fills[link].links == 1) return name;
+    return fmt::format("fullest of the {} links of the {}", fills[link].links, name);
+}
+
+BitsPerSecond ExchangeNetwork::carried_rate(std::size_t link) const {
+    return carried_by(topology->rate_of(links[link]), fills[link]);
 }
 
 double ExchangeNetwork::latency_s() const {

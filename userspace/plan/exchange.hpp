@@ -15,12 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "network/topology.hpp"
 #include "plan/fluid.hpp"
+#include "plan/hashed_links.hpp"
 
 namespace headway {
 
@@ -43,10 +45,11 @@ struct Exchange {
     double message_bytes = 0;   ///< payload of a message, on average
     double alltoall_bytes = 0;  ///< of each message, if every host sends the same to every other; else 0
     double gather_bytes = 0;    ///< the same, if all send to the last group, which is one host
+    double connections = 1;     ///< between two hosts, over which their bytes are spread evenly
 };
 
 /// Every host to every other, a group for each cluster that takes part.
-[[nodiscard]] Exchange exchange_among(const HostCounts& hosts, double message_bytes);
+[[nodiscard]] Exchange exchange_among(const HostCounts& hosts, double message_bytes, double connections = 1);
 
 enum class RootDoes { receive, send };
 
@@ -76,7 +79,13 @@ struct ExchangeNetwork {
     std::vector<HostGroup> groups;  ///< the exchange's
     FluidNetwork fluid;             ///< its groups: pairs that send anything
     std::vector<TopologyLink> links;  ///< of each link of `fluid`
+    std::vector<LinkFill> fills;      ///< of each link of `fluid`
+    double connections;               ///< the exchange's
     std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< (i, j) of each group of `fluid`
+
+    /// Takes the flows of each group of `fluid`, which cross trunks, and leaves of those that cross several
+    /// parallel links what the fullest one carries.  Once for the groups that there are.
+    void spread_over_links();
 
     /// Caps every flow at what its class leaves it.  A class without a rate caps
     /// nothing.  A class is busy until its last message ends, so that each gets its
@@ -89,6 +98,10 @@ struct ExchangeNetwork {
     [[nodiscard]] Result<RatesByCluster> rates_for_end(double end_s) const;
     /// Says of each link whether the hosts that use it can put more into it than it carries.
     [[nodiscard]] std::vector<bool> contended_links() const;
+    /// "trunk of a (up)", "fullest of the 4 links of the trunk of a (up)".
+    [[nodiscard]] std::string name_of(std::size_t link) const;
+    /// What all parallel links of a link's direction carry until the fullest one is full.
+    [[nodiscard]] BitsPerSecond carried_rate(std::size_t link) const;
     /// The longest one-way delay between clusters that take part, in s.
     [[nodiscard]] double latency_s() const;
 

@@ -85,8 +85,9 @@ std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network)
         };
         for_groups_there([&](const FluidGroup& group, const FluidUse& use, double part) {
             const double edge_bps = network.links[group.path.front().link].capacity_bps;
-            const double bps =
-                part * std::min(group.cap_bps, edge_bps / flows.at({group.sender, use.link}));
+            // of parallel links one may have less than a flow of each sender
+            const double shared_by = std::max(1.0, flows.at({group.sender, use.link}));
+            const double bps = part * std::min(group.cap_bps, edge_bps / shared_by);
             arrivals[use.link].push_back({use.flows * bps, 8 * group.bytes / bps});
         });
         // what a full link lets through of all that comes
@@ -97,7 +98,7 @@ std::vector<std::vector<Arrival>> arrivals_at_links(const FluidNetwork& network)
         for_groups_there([&](const FluidGroup&, const FluidUse& use, double& part) {
             const FluidLink& link = network.links[use.link];
             if (link.senders_edge) return;  // it is in the cap on arrivals already
-            part *= std::min(1.0, link.capacity_bps / sum_bps[use.link]);
+            part *= std::min(1.0, link.fill * link.capacity_bps / sum_bps[use.link]);
         });
     }
     return arrivals;

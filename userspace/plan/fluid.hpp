@@ -8,7 +8,8 @@
 // no paper predicts a paced exchange.
 //
 // Vocabulary
-//   link      one direction of a cable, with the buffer in front of it
+//   link      one direction of a cable, with the buffer in front of it.  Of parallel links that a
+//             hash chooses it is the fullest one, and a use has the flows that this one carries
 //   flow      one message on its way
 //   group     flows that are alike: the same bytes, the same kinds of links
 //   use       how many of a group's flows one such link carries, and from how
@@ -77,6 +78,7 @@ struct FluidLink {
     double buffer_bytes = 0;   ///< what may wait in front of it without loss
     std::uint32_t reverse = no_reverse;  ///< the cable's other direction
     bool senders_edge = false;  ///< fed by one host alone, which keeps its surplus
+    double fill = 1;  ///< it carries so many times the mean of links parallel to it
 };
 
 struct FluidUse {

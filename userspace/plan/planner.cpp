@@ -151,7 +151,7 @@ Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolic
 
     const double ranks = pattern.ranks_per_host;
     const Exchange exchange =
-        exchange_among(plan.shares.hosts, ranks * ranks * static_cast<double>(*message_bytes));
+        exchange_among(plan.shares.hosts, ranks * ranks * static_cast<double>(*message_bytes), pattern.connections());
     const Predictor predictor(topology, exchange, policy);
     plan.unpaced = predictor.unpaced();
     if (!plan.is_paced()) return plan;
@@ -188,6 +188,12 @@ Result<CollectivePlan> plan_collective(const Topology& topology, const PlanPolic
     return plan;
 }
 
+std::optional<RatedLink> busiest_link(const ExchangeNetwork& network) {
+    const auto link = network.earliest_end().link;
+    if (!link) return std::nullopt;
+    return RatedLink{network.links[*link], network.carried_rate(*link), network.fills[*link]};
+}
+
 Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& policy,
                                    const Exchange& exchange, const ModelProgress& progress) {
     std::uint64_t simulated = 0;
@@ -200,8 +206,8 @@ Result<ExchangePlan> plan_exchange(const Topology& topology, const PlanPolicy& p
     tell();
     plan.reason = plan.unpaced.reason;
     const ExchangeNetwork& network = predictor.planned();
-    const auto [end_s, limit] = network.earliest_end();
-    if (limit) plan.limit = network.links[*limit];
+    const double end_s = network.earliest_end().end_s;
+    plan.limit = busiest_link(network);
     if (plan.unpaced.loses_nothing()) return plan;
     const auto rates_at = [&, whole_s = end_s * policy.divisor_factor()](std::uint32_t share) {
         return network.rates_for_end(whole_s * share / divisor_one);

@@ -72,11 +72,14 @@ struct CollectivePlan {
                                                      const AllToAllPattern& pattern,
                                                      std::optional<std::uint64_t> message_bytes);
 
+/// The link of the network that is busy longest; none: nothing is sent.
+[[nodiscard]] std::optional<RatedLink> busiest_link(const ExchangeNetwork& network);
+
 /// A plan of any exchange: of each group of hosts, towards each cluster.
 struct ExchangePlan {
     bool paced = false;
     std::string reason;
-    std::optional<TopologyLink> limit;  ///< the link that is busy longest; none: nothing is sent
+    std::optional<RatedLink> limit;  ///< the link that is busy longest; none: nothing is sent
     RatesByCluster rates;  ///< of each group of hosts; none: sends nothing there
     Prediction unpaced;
     std::optional<Prediction> chosen;

@@ -212,7 +212,9 @@ std::optional<Prediction::Measured> time_of_neighbours(const MeasuredCosts& cost
 
 void learn_delays(MeasuredCosts& costs, const Topology& topology) {
     DelayPoints alltoalls, gathers;
-    for (MeasuredExchanges& measured : costs.all_to_alls) alltoalls.observe(measured, topology, exchange_among);
+    for (MeasuredExchanges& measured : costs.all_to_alls)
+        alltoalls.observe(measured, topology,
+                          [](const HostCounts& spread, double bytes) { return exchange_among(spread, bytes); });
     const std::size_t root_cluster = topology.cluster_of(*topology.find_host(costs.hosts.front()));
     gathers.observe(costs.gather, topology, [&](const HostCounts& spread, double bytes) {
         return *exchange_with_root(RootDoes::receive, spread, root_cluster, bytes);

@@ -28,9 +28,10 @@ Prediction predict(const ExchangeNetwork& network) {
     Prediction prediction{result.time_s + latency_s, worst_s + latency_s, result.timeouts, "",
                           result.frame_loss, result.piled_up_bytes};
 
-    const auto name = [&](std::size_t l) { return network.topology->name_of(network.links[l]); };
+    const LinkFill& fill = network.fills[*busiest];
+    const std::string share = fill.links == 1 ? "" : fmt::format(", with {:.2f} times their mean,", fill.worst);
     prediction.reason =
-        fmt::format("the {} is busy for {}", name(*busiest), seconds_text(busy_s));
+        fmt::format("the {}{} is busy for {}", network.name_of(*busiest), share, seconds_text(busy_s));
     std::optional<std::size_t> worst;  // the link that overflows by most
     const auto buffer_bytes = [&](std::size_t l) { return network.fluid.links[l].buffer_bytes; };
     const auto excess = [&](std::size_t l) { return result.links[l].peak_bytes - buffer_bytes(l); };
@@ -43,7 +44,7 @@ Prediction predict(const ExchangeNetwork& network) {
     }
     prediction.reason +=
         fmt::format("; {} can pile up in front of the {}, whose buffer {}",
-                    bytes_text(result.links[*worst].peak_bytes), name(*worst),
+                    bytes_text(result.links[*worst].peak_bytes), network.name_of(*worst),
                     buffer_bytes(*worst) > 0
                         ? "is relied on for " + bytes_text(buffer_bytes(*worst))
                         : "is not known");

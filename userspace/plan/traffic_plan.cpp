@@ -101,10 +101,9 @@ Result<TrafficPlan> plan_traffic(const Topology& topology, const PlanPolicy& pol
     const double end_s = earliest_s * policy.divisor_factor();
     const auto needed = network.rates_for_end(end_s);
     if (!needed) return tl::unexpected(needed.error());
-    const TopologyLink& link = network.links[*busiest];
     return TrafficPlan{true,
                        fmt::format("{}, {}, is divided by what each host sends through it",
-                                   topology.name_of(link), rate_to_text(topology.rate_of(link))),
+                                   network.name_of(*busiest), rate_to_text(topology.rate_of(network.links[*busiest]))),
                        limits(*needed, network, contended,
                               std::span(sorted).subspan(heavy.size())),
                        end_s * heavy.front().bytes / largest_bytes};

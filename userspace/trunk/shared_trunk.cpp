@@ -15,7 +15,8 @@ BytesPerSecond usable_rate(BitsPerSecond trunk, const PlanPolicy& policy) {
     return {static_cast<std::uint64_t>(part)};
 }
 
-/// The trunk of the cluster, upwards.  Where two clusters are all there is it is one
+/// The trunk of the cluster, upwards; of several links one, as no flows are known here.  Where two
+/// clusters are all there is it is one
 /// cable with that of the other, downwards.
 BitsPerSecond trunk_rate(const Topology& topology, std::size_t cluster) {
     const auto& clusters = topology.clusters();
