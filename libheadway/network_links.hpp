@@ -15,10 +15,13 @@
 
 namespace headway::glue {
 
-/// The link between two switches; clusters are below it or not.
+/// The link between two switches, or several of which a hash chooses one for each connection; clusters are
+/// below it or not.
 struct TrunkLink {
-    double up_bytes_per_s = 0, down_bytes_per_s = 0;
+    double up_bytes_per_s = 0, down_bytes_per_s = 0;  ///< of one link
     std::vector<bool> below;  ///< by cluster
+    /// As how many links 1, 2, 4, ... equal messages may fill it without more than one has; of one link empty.
+    std::vector<double> effective_links{};
 };
 
 /// Bytes of wire time per second, of each direction; clusters have numbers.
@@ -52,6 +55,7 @@ public:
           down_(links.trunks.size()) {}
 
     void clear();
+    /// Of a connection.
     void add(std::size_t from, std::size_t to, std::uint64_t wire_bytes);
     /// `has_larger_pieces`: of several frames.
     [[nodiscard]] std::chrono::nanoseconds duration(bool has_larger_pieces) const;
@@ -64,7 +68,17 @@ private:
     const NetworkLinks* links_;
     std::vector<int> cluster_of_host_;
     std::vector<std::uint64_t> out_, in_;   ///< by host, bytes
-    std::vector<std::uint64_t> up_, down_;  ///< by trunk, bytes
+    /// What crosses a trunk in one direction, and the most of one connection, bytes.
+    struct Crossing {
+        std::uint64_t sum = 0, largest = 0;
+
+        void add(std::uint64_t bytes) {
+            sum += bytes;
+            largest = std::max(largest, bytes);
+        }
+    };
+    [[nodiscard]] static double seconds(const Crossing& crossing, const TrunkLink& trunk, double bytes_per_s);
+    std::vector<Crossing> up_, down_;  ///< by trunk
 };
 
 }  // namespace headway::glue

@@ -127,6 +127,28 @@ TEST(JobPlanner, SaysWhatTheLinksOfTheHostsCarry) {
     EXPECT_EQ(of_one["below_trunk"], Json::array()) << "nothing crosses a trunk";
 }
 
+// Of one of four links, and as how many all four may be filled: by one message as one, by 64 in two
+// directions as 64 / 27.
+TEST(JobPlanner, SaysHowFullTheFullestOfSeveralLinksMayBe) {
+    auto clusters = demo_topology().clusters();
+    for (Cluster& cluster : clusters) cluster.trunk_links = {4};
+    JobPlanner planner = planner_of(*Topology::make(clusters));
+    const Json links = asked(planner, {{"op", "clusters"}, {"hosts", {"b1", "a3"}}})["links"];
+    EXPECT_NEAR(links["trunk_up_bytes_per_s"][0].get<double>(), 25e6 / 8 * 0.97 * 0.99, 2);
+    const auto effective = links["trunk_effective_thousandths"].get<std::vector<int>>();
+    ASSERT_EQ(effective.size(), 2 * 13U);
+    EXPECT_EQ(effective[0], 1000);
+    EXPECT_EQ(effective[6], 64 * 1000 / 27);
+    EXPECT_LT(effective[12], 4000);
+    for (Cluster& cluster : clusters) cluster.trunk_links.hash = LinkHash::pair;
+    JobPlanner by_pair = planner_of(*Topology::make(clusters));
+    const Json of_pairs = asked(by_pair, {{"op", "clusters"}, {"hosts", {"b1", "a3"}}})["links"];
+    for (const int one : of_pairs["trunk_effective_thousandths"]) EXPECT_EQ(one, 1000);
+    JobPlanner plain = planner_of(demo_topology());
+    const Json of_one = asked(plain, {{"op", "clusters"}, {"hosts", {"b1", "a3"}}})["links"];
+    EXPECT_FALSE(of_one.contains("trunk_effective_thousandths"));
+}
+
 TEST(JobPlanner, OfTooManyClustersItSaysNothing) {
     std::vector<Cluster> clusters;
     std::vector<std::string> hosts;

@@ -46,6 +46,8 @@ constexpr std::uint64_t piece_frames_max = 64;
 /// As many as ranks are told rates for.
 constexpr std::size_t links_clusters_max = 32;
 
+constexpr double told_flows_max = 4096;
+
 /// What TCP sends of a connection before the first acknowledgment.
 constexpr double window_frames = 10;
 
@@ -93,6 +95,19 @@ std::uint64_t least_buffer_bytes(const Topology& topology) {
     return least;
 }
 
+/// As how many of its links a trunk may be filled by 1, 2, 4, ... equal connections, in thousandths.
+/// Where hosts' addresses alone choose the link, nobody knows here how many hosts a call's connections
+/// have: as one.
+std::vector<std::uint64_t> effective_thousandths(const ParallelLinks& links, std::uint32_t draws) {
+    std::vector<std::uint64_t> effective;
+    for (double flows = 1; flows <= told_flows_max; flows *= 2) {
+        const EqualFlows equal{links.hash == LinkHash::flow ? flows : 1, 1};
+        const LinkFill fill = fill_of(links.count, {&equal, 1}, draws);
+        effective.push_back(static_cast<std::uint64_t>(1000 * fill.effective_links()));
+    }
+    return effective;
+}
+
 /// What the links carry between hosts of some clusters, for ranks that plan the very messages of a
 /// call by themselves; null: too many clusters.
 Json links_json(const Topology& topology, double utilisation, const std::set<std::size_t>& clusters) {
@@ -109,6 +124,7 @@ Json links_json(const Topology& topology, double utilisation, const std::set<std
         links["clusters"].push_back(topology.clusters()[cluster].name);
         links["host_bytes_per_s"].push_back(carries(topology.clusters()[cluster].host_rate));
     }
+    std::vector<ParallelLinks> parallel;
     for (std::size_t number = 0; number < topology.trunk_count(); ++number) {
         const auto is_below = [&](std::size_t one) { return topology.is_below(one, number); };
         const auto below = std::count_if(clusters.begin(), clusters.end(), is_below);
@@ -117,6 +133,14 @@ Json links_json(const Topology& topology, double utilisation, const std::set<std
         links["trunk_up_bytes_per_s"].push_back(carries(trunk.trunk_up_rate));
         links["trunk_down_bytes_per_s"].push_back(carries(trunk.trunk_down_rate));
         for (const std::size_t one : clusters) links["below_trunk"].push_back(is_below(one) ? 1 : 0);
+        parallel.push_back(trunk.trunk_links);
+    }
+    const auto hashed = std::ranges::count_if(parallel, &ParallelLinks::are_hashed);
+    const std::uint32_t draws = draws_of(topology, 2 * static_cast<std::uint32_t>(hashed));
+    for (const ParallelLinks& one : parallel) {
+        if (hashed == 0) break;
+        for (const std::uint64_t effective : effective_thousandths(one, draws))
+            links["trunk_effective_thousandths"].push_back(effective);
     }
     return links;
 }

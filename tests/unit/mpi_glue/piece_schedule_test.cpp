@@ -247,6 +247,25 @@ TEST(LinkLoads, TheFullestLinkCounts) {
     EXPECT_DOUBLE_EQ(seconds(), 0);
 }
 
+// As two links from four messages on that are equal, from eight as three; a larger one makes the others
+// count for fewer.
+TEST(LinkLoads, OfSeveralLinksTheFullestCounts) {
+    const NetworkLinks network{{"a", "b"}, {1e6, 1e6}, {{100, 100, {true, false}, {1, 1, 2, 3}}}};
+    LinkLoads loads(network, {0, 0, 1, 1});
+    const auto seconds = [&] { return std::chrono::duration<double>(loads.duration(false)).count(); };
+    loads.add(0, 2, 300);
+    EXPECT_DOUBLE_EQ(seconds(), 3) << "one message has one link";
+    for (int message = 1; message < 4; ++message) loads.add(1, 2, 300);
+    EXPECT_DOUBLE_EQ(seconds(), 1200 / 200.0);
+    for (int message = 4; message < 20; ++message) loads.add(1, 3, 300);
+    EXPECT_DOUBLE_EQ(seconds(), 6000 / 300.0);
+    loads.add(1, 3, 6000);
+    EXPECT_DOUBLE_EQ(seconds(), 12000 / 100.0);
+    loads.clear();
+    loads.add(0, 2, 300);
+    EXPECT_DOUBLE_EQ(seconds(), 3);
+}
+
 TEST(NetworkLinks, AreWhatThePlannerSays) {
     const auto read = [](const std::string& links) {
         return NetworkLinks::read(*JsonObject::read("{\"links\":" + links + "}"));
@@ -262,6 +281,12 @@ TEST(NetworkLinks, AreWhatThePlannerSays) {
     loads.add(0, 1, 15);
     EXPECT_EQ(loads.duration(false).count(), 5'000'000'000);
     EXPECT_EQ(loads.duration(true).count(), 10'000'000'000) << "in pieces of several frames";
+    const std::string one_trunk =
+        R"({"clusters":["a","b"],"host_bytes_per_s":[3,4],"trunk_up_bytes_per_s":[5,5],)"
+        R"("trunk_down_bytes_per_s":[6,6],"below_trunk":[0,1,1,0],"trunk_effective_thousandths":)";
+    EXPECT_EQ(read(one_trunk + "[1000,2500,1000,1000]}").trunks[0].effective_links, (std::vector<double>{1, 2.5}));
+    EXPECT_FALSE(read(one_trunk + "[1000,2500,1000]}").are_known());
+    EXPECT_FALSE(read(one_trunk + "[1000,0]}").are_known());
     for (const char* wrong : {
              "null", "{}", R"({"clusters":["a"],"host_bytes_per_s":[1,2]})", R"({"clusters":["a"],"host_bytes_per_s":[0]})",
              R"({"clusters":["a"],"host_bytes_per_s":[1],"trunk_up_bytes_per_s":[1]})",
