@@ -16,8 +16,7 @@ BytesPerSecond usable_rate(BitsPerSecond trunk, const PlanPolicy& policy) {
 }
 
 /// The trunk of the cluster, upwards; of several links one, as no flows are known here.  Where two
-/// clusters are all there is it is one
-/// cable with that of the other, downwards.
+/// clusters are all there is it is one cable with that of the other, downwards.
 BitsPerSecond trunk_rate(const Topology& topology, std::size_t cluster) {
     const auto& clusters = topology.clusters();
     const BitsPerSecond up = clusters[cluster].trunk_up_rate;
