@@ -350,11 +350,11 @@ run_as_root() {
 	done
 }
 
-# A user's, on the first node.  That something costs performance is no failure of headway doctor.
+# A user's, on the first node.  That nothing is sent while it looks is no failure of headway doctor.
 run_as_user() {
 	local status=0
 	nodes_user_run a0 "$1" </dev/null || status=$?
-	((status == 0)) || [[ $status$1 == 1*"headway doctor"* ]]
+	((status == 0)) || [[ $status$1 == 3*"headway doctor"* ]]
 }
 
 # Checks what a command has said, or done.

@@ -69,21 +69,25 @@ run() {
 	return $status
 }
 
-# start_doctor NAME NODE SECONDS: it begins to look at the way from that node to the last one
+# start_doctor NAME NODE SECONDS: it begins to look at the way from that node to the other cluster
 start_doctor() {
+	local addresses=() node
+	for ((node = 0; node < nodes; node++)); do
+		addresses+=("$(hw_node_address b$node)")
+	done
 	hw_node_spawn "$2" "$work/doctor.$1.$2" $work/headway doctor --json --seconds "$3" \
-		--config $work/headway.toml "$(hw_node_address b$((nodes - 1)))"
+		--config $work/headway.toml "${addresses[@]}"
 }
 
 # diagnosis NAME NODE: the interface, whether headwayd answers, whether there were time-outs,
-# and the weight of what the doctor finds most important
+# and the verdict
 diagnosis() {
 	python3 - "$work/doctor.$1.$2" <<-'PYTHON'
 		import json, sys
 		found = json.loads(open(sys.argv[1]).read())
 		timeouts = found["tcp"]["TCPTimeouts"]["while_looking"]
 		print(found["paths"][0]["interface"], found["headwayd"]["answers"],
-		      "time-outs" if timeouts else "none", found["findings"][0]["weight"])
+		      "time-outs:" if timeouts else "none:", found["verdict"]["answer"])
 	PYTHON
 }
 
@@ -125,10 +129,9 @@ test_unpaced() {
 	for ((node = 0; node < nodes; node++)); do
 		status=0
 		wait "${doctors[$node]}" || status=$?
-		ktap_equal "headway doctor on a$node: something costs performance" 1 $status
-		case $(diagnosis unpaced a$node) in *" time-outs "*) stalled=a$node ;; esac
+		((status != 1)) || stalled=a$node
 	done
-	ktap_equal "headway doctor sees a node stall" "eth0 True time-outs stalls" \
+	ktap_equal "headway doctor sees a node stall" "eth0 True time-outs: would help" \
 		"$(diagnosis unpaced $stalled)"
 	ktap_equal "HEADWAY=off: no call is paced" $((runs * calls)) $unpaced
 	ktap_between "HEADWAY=off: the trunk drops frames" 1 $(($(hw_trunk_drops) - before)) 100000
@@ -141,8 +144,8 @@ test_paced() {
 	local doctor=$HW_SPAWNED
 	ktap_check "with headwayd: the program runs" run paced tcp
 	wait "$doctor" || :
-	ktap_equal "headway doctor sees no time-out then, but those since the node's start" \
-		"eth0 True none loses" "$(diagnosis paced $stalled)"
+	ktap_equal "headway doctor sees no time-out then, whatever there was since the node's start" \
+		"eth0 True none: would not help" "$(diagnosis paced $stalled)"
 	ktap_equal "every call is paced" "0 $calls" \
 		"$(grep -c 'ms, not paced' $work/paced.0 || :) $(grep -c '^[0-9.]* ms$' $work/paced.0)"
 	ktap_equal "the trunk drops nothing" 0 $(($(hw_trunk_drops) - before))

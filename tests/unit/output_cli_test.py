@@ -21,7 +21,7 @@ CONFIG = "".join(
     f'host_rate = "1gbit"\ntrunk_rate = "1.25gbit"\n' for name, number in (("a", 1), ("b", 2)))
 # By verb, the words that have it print something; --help where that takes a daemon, or a job.
 PRINTS = {
-    "doctor": ["--seconds", "1", "127.0.0.1"], "measure": ["--help"],
+    "doctor": ["127.0.0.1", "--", "true"], "measure": ["--help"],
     "plan": ["--config", "FILE", "--node", "a0"],
     "predict": ["--config", "FILE", "--bytes", "1KiB"],
     "compare": ["REPORT"], "fit": ["--help"], "selftest": ["--help"], "check-config": ["FILE"],

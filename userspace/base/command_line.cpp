@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/command_line.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <CLI/CLI.hpp>
@@ -38,6 +39,52 @@ VerbDescription describe_app(const CLI::App& app) {
         described.verbs.push_back(describe_app(*verb));
     }
     return described;
+}
+
+// ------------------------------------------------------------ commands of others
+
+using Words = std::vector<std::string>;
+constexpr const char* command_option = "COMMAND";
+
+/// Returns the verb that is named first, or the program.
+CLI::App* chosen_app(CLI::App* app, const Words& words) {
+    for (const std::string& word : words) {
+        if (word.starts_with("-")) continue;
+        const auto verbs = app->get_subcommands([&](const CLI::App* verb) { return verb->check_name(word); });
+        if (verbs.empty()) break;
+        app = verbs.front();
+    }
+    return app;
+}
+
+bool has_other_positionals(const CLI::App& app) {
+    return std::ranges::any_of(app.get_options(), [](const CLI::Option* option) {
+        return option->get_positional() && option->get_name() != command_option;
+    });
+}
+
+/// Where the verb's own words end: at the first that is neither an option nor an option's value.
+Words::iterator first_foreign_word(const CLI::App& app, Words& words) {
+    auto word = std::find(words.begin(), words.end(), app.get_name());
+    if (word != words.end()) ++word;
+    for (; word != words.end() && word->starts_with("-") && *word != "--"; ++word) {
+        const CLI::Option* const option = app.get_option_no_throw(*word);
+        const bool has_value = option != nullptr && option->get_items_expected_max() > 0;
+        if (has_value && std::next(word) != words.end()) ++word;
+    }
+    return word;
+}
+
+/// Gives a command's words, whose options are not ours, to the verb, and leaves the others.
+void take_command(CLI::App& app, Words& words) {
+    CLI::Option* const command = app.get_option_no_throw(command_option);
+    if (command == nullptr) return;
+    const auto begin = has_other_positionals(app) ? std::find(words.begin(), words.end(), "--")
+                                                  : first_foreign_word(app, words);
+    for (auto word = begin; word != words.end(); ++word) {
+        if (word != begin || *word != "--") command->add_result(*word);
+    }
+    words.erase(begin, words.end());
 }
 
 }  // namespace
@@ -115,6 +162,14 @@ VerbOption Verb::add_flag(const std::string& name, bool& value,
     return VerbOption(*app_->add_flag(name, value, description));
 }
 
+VerbOption Verb::add_command(std::vector<std::string>& words, const std::string& description) const {
+    // to CLI11 one list without an end is enough
+    constexpr int least_words = 1, most_words = 65536;
+    const VerbOption option = add_option(command_option, words, description);
+    app_->get_option(command_option)->expected(least_words, most_words);
+    return option;
+}
+
 bool Verb::is_chosen() const { return app_->parsed(); }
 
 VerbDescription Verb::describe() const { return describe_app(*app_); }
@@ -128,8 +183,11 @@ CommandLine::CommandLine(const std::string& program, const std::string& descript
 CommandLine::~CommandLine() = default;
 
 std::optional<ExitStatus> CommandLine::read(int argc, char** argv) const {
+    Words words(argv + 1, argv + argc);
     try {
-        app_->parse(argc, argv);
+        take_command(*chosen_app(app_.get(), words), words);
+        std::ranges::reverse(words);  // CLI11 takes the last one first
+        app_->parse(words);
     } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
         return app_->exit(error) == 0 ? ExitStatus::ok : ExitStatus::bad_config;
     }

@@ -80,6 +80,9 @@ public:
                           const std::string& description) const;
     VerbOption add_flag(const std::string& name, bool& value,
                         const std::string& description) const;
+    /// A command of others, COMMAND: all that stands behind "--", or behind the verb's own options
+    /// if it has nothing else without a name.
+    VerbOption add_command(std::vector<std::string>& words, const std::string& description) const;
 
     /// After the command line has been read.
     [[nodiscard]] bool is_chosen() const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headway doctor`: looks at this node and its way to other hosts, and says what costs
-// performance.
+// `headway doctor`: looks at this node and its way to other hosts, says whether Headway would help,
+// and what costs performance.
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -14,9 +16,10 @@
 #include "base/progress.hpp"
 #include "base/units.hpp"
 #include "base/version.hpp"
+#include "cli/child_process.hpp"
 #include "cli/command.hpp"
 #include "cli/control_options.hpp"
-#include "doctor/judge.hpp"
+#include "doctor/verdict.hpp"
 
 namespace headway {
 namespace {
@@ -28,13 +31,26 @@ public:
 
 private:
     ControlOptions control_;
+    [[nodiscard]] Result<void> watch(Look& connections) const;
+
     std::vector<std::string> hosts_;
+    std::vector<std::string> command_;
     std::uint32_t seconds_ = 5;
     bool json_ = false;
 };
 
 using OrderedJson = nlohmann::ordered_json;
+using Seconds = std::chrono::duration<double>;
 constexpr std::uint32_t longest_look_s = 3600;
+constexpr std::chrono::milliseconds glance_every{250};  // at connections, which may end
+
+/// What has been seen, and what it means.
+struct Report {
+    Look before, after;
+    Seconds between{};
+    std::vector<Finding> findings;
+    Verdict verdict;
+};
 
 std::uint64_t rose(const Look& before, const Look& after, const char* counter) {
     return after.tcp_counter(counter) - std::min(before.tcp_counter(counter), after.tcp_counter(counter));
@@ -65,26 +81,50 @@ void print_path(const Look& look, const HostPath& path) {
                or_unknown(path.source), rto_min_ms(look, path),
                path.congestion_control.empty() ? look.setting("tcp_congestion_control")
                                                : path.congestion_control);
-    if (path.longest_rtt_us > 0) fmt::print(", round trip {:.2f} ms", path.longest_rtt_us / 1e3);
+    if (path.longest_rtt_us() > 0) fmt::print(", round trip {:.2f} ms", path.longest_rtt_us() / 1e3);
     fmt::print("\n");
 }
 
-void print_text(const Look& before, const Look& after, const std::vector<Finding>& findings,
-                std::uint32_t seconds) {
-    for (const HostPath& path : after.paths) print_path(after, path);
-    for (const HostFailure& failed : after.failures)
-        fmt::print("cannot find the way to {}: {}\n", failed.host, failed.why);
-    for (const auto& [name, device] : after.devices) print_device(name, device);
-    fmt::print("TCP: {}; buffers up to {} bytes to send, {} to receive\n",
-               after.setting("tcp_congestion_control"), after.setting("tcp_wmem"), after.setting("tcp_rmem"));
-    fmt::print("in {} s: {} segments sent, {} of them again; {} time-outs, {} tail loss probes\n", seconds,
-               rose(before, after, "OutSegs"), rose(before, after, "RetransSegs"),
-               rose(before, after, "TCPTimeouts"), rose(before, after, "TCPLossProbes"));
-    fmt::print("headwayd: {}\n\n", after.daemon ? "answers" : after.daemon.error().message);
-    if (!costs_performance(findings)) fmt::print("Nothing that costs performance was seen.\n");
+std::string duration_since(double seconds) {
+    if (seconds < 2 * 3600) return fmt::format("{:.0f} minutes", seconds / 60);
+    if (seconds < 2 * 86400) return fmt::format("{:.0f} hours", seconds / 3600);
+    return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+void print_tcp(const Report& report) {
+    const Look& now = report.after;
+    fmt::print("TCP: {}; buffers up to {} bytes to send, {} to receive\n", now.setting("tcp_congestion_control"),
+               now.setting("tcp_wmem"), now.setting("tcp_rmem"));
+    const auto in_between = [&](const char* name) { return rose(report.before, now, name); };
+    fmt::print("in {:.3g} s: {} segments sent, {} of them again; {} time-outs, {} tail loss probes\n",
+               report.between.count(), in_between("OutSegs"), in_between("RetransSegs"),
+               in_between("TCPTimeouts"), in_between("TCPLossProbes"));
+    const auto segments = now.tcp_counter("OutSegs"), timeouts = now.tcp_counter("TCPTimeouts");
+    if (segments == 0 || now.uptime_s <= 0) return;
+    fmt::print("since the node's start {} ago: {} segments sent, {} time-outs ({:.3g} in a million)\n",
+               duration_since(now.uptime_s), segments, timeouts,
+               1e6 * static_cast<double>(timeouts) / static_cast<double>(segments));
+}
+
+void print_verdict(const Report& report) {
+    const Verdict& verdict = report.verdict;
+    fmt::print("verdict: Headway {}: {}.\n", answer_name(verdict.answer), verdict.why);
+    if (!verdict.to_do.empty()) fmt::print("   {}\n", verdict.to_do);
+    if (!report.findings.empty()) fmt::print("\nWhat was found, the most important first:\n");
     int number = 0;
-    for (const Finding& finding : findings)
+    for (const Finding& finding : report.findings)
         fmt::print("{}. {}: {}\n   {}\n", ++number, weight_name(finding.weight), finding.seen, finding.to_do);
+}
+
+void print_text(const Report& report) {
+    print_verdict(report);
+    fmt::print("\nWhat was looked at:\n");
+    for (const HostPath& path : report.after.paths) print_path(report.after, path);
+    for (const HostFailure& failed : report.after.failures)
+        fmt::print("cannot find the way to {}: {}\n", failed.host, failed.why);
+    for (const auto& [name, device] : report.after.devices) print_device(name, device);
+    print_tcp(report);
+    fmt::print("headwayd: {}\n", report.after.daemon ? "answers" : report.after.daemon.error().message);
 }
 
 // ------------------------------------------------------------------------ JSON
@@ -99,7 +139,7 @@ OrderedJson paths_json(const Look& look) {
                         {"source", path.source},
                         {"mtu_bytes", path.mtu_bytes == 0 ? OrderedJson() : OrderedJson(path.mtu_bytes)},
                         {"rto_min_ms", rto_min_ms(look, path)},
-                        {"rtt_us", path.longest_rtt_us == 0 ? OrderedJson() : OrderedJson(path.longest_rtt_us)}});
+                        {"rtt_us", path.longest_rtt_us() == 0 ? OrderedJson() : OrderedJson(path.longest_rtt_us())}});
     }
     for (const HostFailure& failed : look.failures)
         list.push_back({{"host", failed.host}, {"error", failed.why}});
@@ -130,66 +170,101 @@ OrderedJson findings_json(const std::vector<Finding>& findings) {
     return list;
 }
 
-void print_json(const Look& before, const Look& after, const std::vector<Finding>& findings,
-                std::uint32_t seconds) {
+OrderedJson headwayd_json(const DaemonLook& daemon) {
+    if (daemon) return {{"answers", true}};
+    return {{"answers", false}, {"reason", daemon.error().message}};
+}
+
+void print_json(const Report& report) {
+    const Look& now = report.after;
     const OrderedJson document{
         {"format", "headway-doctor"},
         {"headway", version},
         {"node", host_name()},
-        {"seconds", seconds},
-        {"paths", paths_json(after)},
-        {"interfaces", devices_json(after)},
-        {"settings", after.settings},
-        {"tcp", counters_json(before, after)},
-        {"headwayd", after.daemon ? OrderedJson{{"answers", true}}
-                                  : OrderedJson{{"answers", false}, {"reason", after.daemon.error().message}}},
-        {"findings", findings_json(findings)}};
+        {"verdict", {{"answer", answer_name(report.verdict.answer)},
+                     {"why", report.verdict.why},
+                     {"to_do", report.verdict.to_do}}},
+        {"findings", findings_json(report.findings)},
+        {"seconds", report.between.count()},
+        {"uptime_s", now.uptime_s},
+        {"paths", paths_json(now)},
+        {"interfaces", devices_json(now)},
+        {"settings", now.settings},
+        {"tcp", counters_json(report.before, now)},
+        {"headwayd", headwayd_json(now.daemon)}};
     fmt::print("{}\n", document.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
-/// Waits until so many seconds after `began`.
-void wait(std::chrono::steady_clock::time_point began, std::uint32_t seconds) {
+ExitStatus status_of(const Report& report) {
+    if (!report.after.failures.empty() || report.after.devices.empty()) return ExitStatus::bad_config;
+    switch (report.verdict.answer) {
+    case Answer::would_not_help: return ExitStatus::ok;
+    case Answer::would_help: return ExitStatus::failure;
+    case Answer::cannot_tell: break;
+    }
+    return ExitStatus::cannot_tell;
+}
+
+/// Glances at the connections until so many seconds are over.
+void watch_for(std::uint32_t seconds, Look& connections) {
+    const auto began = std::chrono::steady_clock::now();
     const SteadyClock clock;
     Progress progress(std::cerr, clock, is_terminal_stderr(), "looking");
-    for (std::uint32_t second = 1; second <= seconds; ++second) {
-        progress.show(second - 1, seconds);
-        std::this_thread::sleep_until(began + std::chrono::seconds(second));
+    const auto all = std::chrono::seconds(seconds) / glance_every;
+    for (std::int64_t glance = 1; glance <= all; ++glance) {
+        progress.show(static_cast<std::uint64_t>(glance - 1), static_cast<std::uint64_t>(all));
+        std::this_thread::sleep_until(began + glance * glance_every);
+        look_at_connections(connections);
     }
 }
 
 }  // namespace
 
 DoctorCommand::DoctorCommand(const CommandLine& line)
-    : Command(line, "doctor", "look for what costs performance between this node and other hosts") {
+    : Command(line, "doctor", "say whether Headway would help here, and what costs performance") {
     control_.add_to(verb());
     verb().add_option("HOST", hosts_, "a host that this node sends to (none: look at the default route's interface)");
+    verb().add_command(command_, "look while this command runs, which stands behind --");
     verb()
-        .add_option("--seconds", seconds_, "look for so long; best while a program runs")
+        .add_option("--seconds", seconds_, "look for so long, while a program runs")
         .between(1U, longest_look_s)
         .shows_default();
     verb().add_flag("--json", json_, "print JSON");
 }
 
+/// While the command runs, or for some seconds.
+Result<void> DoctorCommand::watch(Look& connections) const {
+    if (command_.empty()) {
+        watch_for(seconds_, connections);
+        return {};
+    }
+    auto command = ChildProcess::start(command_, {.prints_to_stderr = json_});
+    if (!command) return tl::unexpected(command.error());
+    ::signal(SIGINT, SIG_IGN);  // it ends the command, of which the report tells
+    do look_at_connections(connections);
+    while (!command->has_ended_within(glance_every));
+    if (const int status = command->wait(); status != 0)
+        fmt::print(stderr, "headway doctor: {} has ended with status {}\n", command_.front(), status);
+    return {};
+}
+
 ExitStatus DoctorCommand::run() const {
     const std::string socket = control_.path();
-    const Look before = look(hosts_, socket);
+    Report report;
+    report.before = look(hosts_, socket);
+    Look connections = report.before;
     const auto began = std::chrono::steady_clock::now();
-    wait(began, seconds_);
-    const Look after = look(hosts_, socket);
-    const auto findings = judge(before, after, std::chrono::steady_clock::now() - began);
-    if (json_) {
-        print_json(before, after, findings, seconds_);
-    } else {
-        print_text(before, after, findings, seconds_);
-    }
-    if (!after.failures.empty() || after.devices.empty()) {
-        fmt::print(stderr, "headway doctor: {}\n",
-                   after.failures.empty() ? "there is no default route; name a host"
-                                          : "not all hosts could be looked at: " + after.failures.front().host + ": " +
-                                                after.failures.front().why);
-        return ExitStatus::bad_config;
-    }
-    return costs_performance(findings) ? ExitStatus::failure : ExitStatus::ok;
+    if (const auto watched = watch(connections); !watched)
+        return tell("doctor", watched.error(), ExitStatus::no_command);
+    report.after = look(hosts_, socket);
+    report.between = std::chrono::steady_clock::now() - began;
+    keep_ended_connections(report.after, connections);
+    report.findings = judge(report.before, report.after, report.between);
+    report.verdict = verdict(report.before, report.after, report.findings, report.between);
+    json_ ? print_json(report) : print_text(report);
+    if (status_of(report) == ExitStatus::bad_config)
+        fmt::print(stderr, "headway doctor: {}; {}\n", report.verdict.why, report.verdict.to_do);
+    return status_of(report);
 }
 
 std::unique_ptr<Command> doctor_command(const CommandLine& line) {

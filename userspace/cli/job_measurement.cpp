@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_measurement.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -23,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "base/progress.hpp"
+#include "cli/child_process.hpp"
 #include "cli/mpi_launch.hpp"
 #include "config/network_file.hpp"
 #include "config/user_networks.hpp"
@@ -31,8 +22,6 @@
 #include "measure/measured_tree.hpp"
 #include "measure/remote_laboratory.hpp"
 
-extern char** environ;
-
 namespace headway {
 namespace {
 
@@ -40,71 +29,10 @@ namespace {
 constexpr std::uint64_t sent_max_bytes = 300'000'000;
 constexpr double load_share = 0.5;
 constexpr std::chrono::seconds call_patience{30};
-constexpr std::chrono::seconds end_patience{10};
 
 constexpr const char* agent_variable =
     "HEADWAY_AGENT";  ///< of mpi-glue/become_agent.c, as the next
 constexpr std::array rank_variables{"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
-
-FileDescriptor open_process(pid_t pid) {
-    return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-/// A launcher that runs: ended, if this object does before it.
-class Launcher {
-public:
-    [[nodiscard]] static Result<Launcher> start(const std::vector<std::string>& command) {
-        // nobody would know its end
-        if (!open_process(::getpid())) return errno_failure("pidfd_open, which Linux has from 5.3 on");
-        posix_spawn_file_actions_t actions;
-        posix_spawn_file_actions_init(&actions);
-        // what is typed is for the job
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        std::vector<char*> words;
-        for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-        words.push_back(nullptr);
-        pid_t pid = -1;
-        const int error =
-            ::posix_spawnp(&pid, words.front(), &actions, nullptr, words.data(), environ);
-        posix_spawn_file_actions_destroy(&actions);
-        if (error != 0)
-            return system_failure(error, "{}: {}", command.front(), std::strerror(error));
-        return Launcher(pid, open_process(pid));
-    }
-
-    Launcher(Launcher&& other) noexcept
-        : pid_(std::exchange(other.pid_, -1)), fd_(std::move(other.fd_)) {}
-    Launcher& operator=(Launcher&&) = delete;
-    ~Launcher() {
-        if (pid_ < 0) return;
-        for (const int signal : {0, SIGTERM, SIGKILL}) {
-            if (signal != 0) ::kill(pid_, signal);
-            if (has_ended(end_patience)) break;
-        }
-        (void)wait();
-    }
-
-    [[nodiscard]] int fd() const { return fd_.get(); }
-
-    /// Returns the exit status as a shell has it.
-    [[nodiscard]] int wait() {
-        int status = 0;
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
-        pid_ = -1;
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-
-private:
-    Launcher(pid_t pid, FileDescriptor fd) : pid_(pid), fd_(std::move(fd)) {}
-
-    [[nodiscard]] bool has_ended(std::chrono::milliseconds patience) const {
-        pollfd waiting{fd_.get(), POLLIN, 0};
-        return ::poll(&waiting, 1, static_cast<int>(patience.count())) == 1;
-    }
-
-    pid_t pid_;
-    FileDescriptor fd_;
-};
 
 /// Sets variables of the environment, which goes to the ranks, as long as the measurement takes.
 class VariablesSet {
@@ -178,7 +106,7 @@ Result<std::string> measure_between(std::vector<CalledAgent> agents) {
 }
 
 /// Agents that are not needed any more, or call too late, are dropped with `calls`.
-Result<std::vector<CalledAgent>> hear(AgentCalls calls, const Launcher& launcher) {
+Result<std::vector<CalledAgent>> hear(AgentCalls calls, const ChildProcess& launcher) {
     return calls.wait(launcher.fd(), call_patience);
 }
 
@@ -199,8 +127,9 @@ Result<JobMeasurement> measure_job(const std::vector<std::string>& command,
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
     const VariablesSet variables(
         {{"LD_PRELOAD", library}, {agent_variable, program}, {call_variable, calls->where()}});
-    auto launcher = Launcher::start(
-        is_open_mpi_launcher(command.front()) ? handing_on(command, variables.names()) : command);
+    auto launcher = ChildProcess::start(
+        is_open_mpi_launcher(command.front()) ? handing_on(command, variables.names()) : command,
+        {.has_input = false});  // what is typed is for the job
     if (!launcher) return tl::unexpected(launcher.error());
     auto agents = hear(std::move(*calls), *launcher);
     if (!agents) return tl::unexpected(agents.error());

@@ -141,7 +141,7 @@ ExitStatus become(const std::vector<std::string>& command) {
 
 JobCommand::JobCommand(const CommandLine& line, const std::string& name, const std::string& description)
     : Command(line, name, description) {
-    verb().add_option("command", command_, "the job's command, after --").required();
+    verb().add_command(command_, "the job's command and its words").required();
     verb().add_option("--library-dir", library_directory_,
                       fmt::format("where {} is", preload_name));
 }

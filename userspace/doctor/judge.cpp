@@ -15,11 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double system_rto_min_ms = 200;  // TCP_RTO_MIN of Linux
-// So many time-outs in a million segments, since the node's start, are more than bad luck.
-constexpr double timeouts_per_million = 10;
-// TCP finds and repairs fewer retransmissions than this, of the segments sent while looking, within
-// a round trip.
-constexpr double retransmitted_share = 0.001;
 // A class that sends so much more than its rate is not paced.
 constexpr double rate_tolerance = 1.02;
 
@@ -45,11 +40,11 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
 class Judge {
 public:
     Judge(const Look& before, const Look& after, double seconds)
-        : before_(before), after_(after), seconds_(seconds) {}
+        : before_(before), after_(after), sent_(sent_between(before, after)), seconds_(seconds) {}
 
     [[nodiscard]] std::vector<Finding> findings() && {
-        judge_losses();
         for (const auto& [name, device] : after_.devices) judge_device(name, device);
+        judge_losses();
         judge_tcp();
         for (const HostPath& path : after_.paths) judge_path(path);
         judge_interfaces();
@@ -65,8 +60,9 @@ private:
         found_.push_back({weight, std::move(seen), std::move(to_do)});
     }
 
-    [[nodiscard]] std::uint64_t tcp_rose(const char* name) const {
-        return after_.tcp_counter(name) - std::min(before_.tcp_counter(name), after_.tcp_counter(name));
+    /// Where connections have stood still, this is why.
+    void add_cause_of_losses(std::string seen, std::string to_do) {
+        found_.push_back({sent_.timeouts > 0 ? Weight::stalls : Weight::loses, std::move(seen), std::move(to_do), true});
     }
 
     [[nodiscard]] std::uint64_t device_rose(const std::string& name, const char* counter) const {
@@ -75,42 +71,23 @@ private:
         return earlier != before_.devices.end() ? now - std::min(earlier->second.counter(counter), now) : 0;
     }
 
-    [[nodiscard]] double least_rto_ms() const {
-        double least = system_rto_min_ms;
-        for (const HostPath& path : after_.paths) least = std::min(least, rto_min_ms(after_, path));
-        return least;
-    }
-
     void judge_losses() {
-        const std::string pace =
-            "Pace the exchanges that end in a burst into one link: describe the network in "
-            "headway.toml, start headwayd, and see headway plan for the rates.  Without Headway a "
-            "smaller rto_min on the route shortens each time-out (ip route change ... rto_min 5ms).";
-        if (const auto timeouts = tcp_rose("TCPTimeouts"); timeouts > 0) {
+        if (sent_.timeouts > 0) {
             add(Weight::stalls,
                 fmt::format("{} in {:.0f} s: each has held a connection for {:.0f} ms or more.",
-                            counted(timeouts, "retransmission time-out", "retransmission time-outs"),
-                            seconds_, least_rto_ms()),
-                pace);
+                            counted(sent_.timeouts, "retransmission time-out", "retransmission time-outs"),
+                            seconds_, least_rto_ms(after_)),
+                "headway run --measure -- mpirun ./program paces the exchanges that end in a burst into one "
+                "link.  Without Headway a smaller rto_min on the route shortens each time-out (ip route "
+                "change ... rto_min 5ms).");
             return;
         }
-        const auto again = tcp_rose("RetransSegs"), segments = tcp_rose("OutSegs");
-        if (static_cast<double>(again) > retransmitted_share * static_cast<double>(segments)) {
-            add(Weight::loses,
-                fmt::format("{} of {} were sent again in {:.0f} s, without a time-out.",
-                            again, counted(segments, "segment", "segments"), seconds_),
-                pace);
-        }
-        const double sent = static_cast<double>(after_.tcp_counter("OutSegs"));
-        const double timeouts = static_cast<double>(after_.tcp_counter("TCPTimeouts"));
-        if (sent > 0 && timeouts / sent * 1e6 > timeouts_per_million) {
-            add(Weight::loses,
-                fmt::format("{:.0f} retransmission time-outs of {:.0f} segments since the node's start, "
-                            "and none while looking.",
-                            timeouts, sent),
-                "Look again while a program runs (--seconds): if time-outs rise then, pace it.  They "
-                "may also be of hosts that did not answer.");
-        }
+        if (static_cast<double>(sent_.again) <= retransmitted_share * static_cast<double>(sent_.segments)) return;
+        add(Weight::loses,
+            fmt::format("{} of {} were sent again in {:.0f} s, without a time-out.", sent_.again,
+                        counted(sent_.segments, "segment", "segments"), seconds_),
+            "headway doctor --seconds 60 tells whether time-outs come of it; if none do, TCP repairs these "
+            "losses within a round trip.");
     }
 
     void judge_device(const std::string& name, const DeviceLook& device) {
@@ -128,15 +105,15 @@ private:
 
     void judge_link(const std::string& name, const DeviceLook& device) {
         if (device.fact("carrier") == "0" || device.fact("operstate") == "down") {
-            add(Weight::loses, fmt::format("{} has no link.", name),
+            add_cause_of_losses(fmt::format("{} has no link.", name),
                 "Look at the cable and the port of the switch.");
         }
         if (device.fact("duplex") == "half") {
-            add(Weight::loses, fmt::format("{} works in half duplex: data and acknowledgements collide.", name),
+            add_cause_of_losses(fmt::format("{} works in half duplex: data and acknowledgements collide.", name),
                 fmt::format("Let both ends negotiate (ethtool -s {} autoneg on).", name));
         }
         if (const auto broken = device_rose(name, "statistics/rx_crc_errors"); broken > 0) {
-            add(Weight::loses,
+            add_cause_of_losses(
                 fmt::format("{} has received {} broken in {:.0f} s.", name,
                             counted(broken, "frame", "frames"), seconds_),
                 "Change the cable or the transceiver.");
@@ -148,13 +125,13 @@ private:
         for (const char* counter : {"statistics/rx_missed_errors", "statistics/rx_fifo_errors"})
             lost += device_rose(name, counter);
         if (lost > 0) {
-            add(Weight::loses,
+            add_cause_of_losses(
                 fmt::format("{} has lost {} in {:.0f} s because its receive ring was full.", name,
                             counted(lost, "frame", "frames"), seconds_),
                 fmt::format("A longer ring (ethtool -G {} rx ...), or interrupts on more processors.", name));
         }
         if (const auto dropped = device_rose(name, "statistics/tx_dropped"); dropped > 0) {
-            add(Weight::loses,
+            add_cause_of_losses(
                 fmt::format("{} has dropped {} of its own in {:.0f} s before they were sent.", name,
                             counted(dropped, "frame", "frames"), seconds_),
                 fmt::format("Look at the queue of {} (tc -s qdisc show dev {}).", name, name));
@@ -282,8 +259,8 @@ private:
     /// A connection can have no more under way than its buffers hold.
     void judge_buffers(const HostPath& path, const DeviceLook& device) {
         const auto speed = device.speed();
-        if (path.longest_rtt_us == 0 || !speed) return;
-        const double needed_bytes = static_cast<double>(speed->value) / 8 * path.longest_rtt_us / 1e6;
+        if (path.longest_rtt_us() == 0 || !speed) return;
+        const double needed_bytes = static_cast<double>(speed->value) / 8 * path.longest_rtt_us() / 1e6;
         for (const char* setting : {"tcp_wmem", "tcp_rmem"}) {
             const double largest = static_cast<double>(largest_buffer_bytes(after_.setting(setting)));
             if (largest == 0 || largest >= needed_bytes) continue;
@@ -292,7 +269,7 @@ private:
                             "at {} and a round trip of {:.1f} ms.",
                             largest, setting, needed_bytes, path.host,
                             rate_to_text(*speed),
-                            path.longest_rtt_us / 1e3),
+                            path.longest_rtt_us() / 1e3),
                 fmt::format("Make the last number of net.ipv4.{} {:.0f} or more.", setting, 2 * needed_bytes));
         }
     }
@@ -314,11 +291,7 @@ private:
     }
 
     void judge_daemon() {
-        if (!after_.daemon) {
-            add(Weight::note, "nothing is paced on this node: " + after_.daemon.error().message + ".",
-                "Start it (systemctl start headwayd) if this node is to be paced.");
-            return;
-        }
+        if (!after_.daemon) return;  // a node that is only looked at needs none
         const json& now = *after_.daemon;
         if (const json error = now.value("kernel_error", json()); error.is_string()) {
             add(Weight::loses, "headwayd cannot read what the kernel has: " + error.get<std::string>() + ".",
@@ -355,6 +328,7 @@ private:
 
     const Look& before_;
     const Look& after_;
+    const Sent sent_;
     double seconds_;
     std::vector<Finding> found_;
 };
@@ -377,13 +351,34 @@ double rto_min_ms(const Look& look, const HostPath& path) {
     return setting.empty() ? system_rto_min_ms : static_cast<double>(number_in(setting)) / 1e3;
 }
 
-std::vector<Finding> judge(const Look& before, const Look& after, std::chrono::duration<double> between) {
-    return Judge(before, after, between.count()).findings();
+double least_rto_ms(const Look& look) {
+    double least = system_rto_min_ms;
+    for (const HostPath& path : look.paths) least = std::min(least, rto_min_ms(look, path));
+    return least;
 }
 
-bool costs_performance(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& one) { return one.weight != Weight::note; });
+Sent sent_between(const Look& before, const Look& after) {
+    const auto rose = [&](const char* name) {
+        return after.tcp_counter(name) - std::min(before.tcp_counter(name), after.tcp_counter(name));
+    };
+    const std::uint64_t timeouts = rose("TCPTimeouts"), of_opening = rose("TCPSynRetrans");
+    Sent sent{rose("OutSegs"), rose("RetransSegs"), timeouts - std::min(timeouts, of_opening)};
+    for (const HostPath& path : after.paths) {
+        for (const auto& [cookie, now] : path.connections) {
+            TcpInfoCounts earlier;
+            for (const HostPath& old : before.paths) {
+                const auto found = old.connections.find(cookie);
+                if (found != old.connections.end()) earlier = found->second;
+            }
+            sent.hosts_segments += now.segments - std::min(now.segments, earlier.segments);
+            sent.hosts_again += now.retransmissions - std::min(now.retransmissions, earlier.retransmissions);
+        }
+    }
+    return sent;
+}
+
+std::vector<Finding> judge(const Look& before, const Look& after, std::chrono::duration<double> between) {
+    return Judge(before, after, between.count()).findings();
 }
 
 }  // namespace headway

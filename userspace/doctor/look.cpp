@@ -21,7 +21,7 @@
 #include "look/device_facts.hpp"
 #include "look/device_speed.hpp"
 #include "look/netlink_route.hpp"
-#include "look/tcp_counters.hpp"
+#include "look/tcp_sockets.hpp"
 #include "protocol/control_client.hpp"
 
 namespace headway {
@@ -32,9 +32,8 @@ constexpr const char* setting_names[] = {
     "net/ipv4/tcp_sack", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_autocorking",
     "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
     "net/core/default_qdisc"};
-constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPLossProbes", "TCPLostRetransmit",
-                                         "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop",
-                                         "ListenDrops"};
+constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPSynRetrans", "TCPLossProbes",  "TCPLostRetransmit",
+                                         "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop", "ListenDrops"};
 constexpr const char* snmp_names[] = {"OutSegs", "RetransSegs"};
 
 std::string text_of_file(const std::string& path) {
@@ -108,20 +107,6 @@ std::string default_device() {
     return "";
 }
 
-void look_at_connections(Look& look) {
-    auto transport = MnlTransport::open(NETLINK_SOCK_DIAG);
-    if (!transport) return;
-    const auto flows = read_tcp_flows(*transport);
-    if (!flows) return;
-    for (HostPath& path : look.paths) {
-        const auto address = parse_ip_prefix(path.address);
-        for (const TcpFlow& flow : *flows) {
-            if (address && flow.remote == *address)
-                path.longest_rtt_us = std::max(path.longest_rtt_us, flow.rtt_us);
-        }
-    }
-}
-
 // --------------------------------------------------------------------- devices
 
 DeviceLook look_at_device(const std::string& name) {
@@ -171,6 +156,13 @@ DaemonLook look_at_daemon(const std::string& socket) {
 
 std::string DeviceLook::fact(const std::string& name) const { return found_in(facts, name); }
 std::uint64_t DeviceLook::counter(const std::string& name) const { return found_in(counters, name); }
+
+std::uint32_t HostPath::longest_rtt_us() const {
+    std::uint32_t longest = 0;
+    for (const auto& [cookie, counts] : connections) longest = std::max(longest, counts.rtt_us);
+    return longest;
+}
+
 std::optional<BitsPerSecond> DeviceLook::speed() const { return parse_device_speed(fact("speed")); }
 
 std::string Look::setting(const std::string& name) const { return found_in(settings, name); }
@@ -203,6 +195,28 @@ std::map<std::string, std::uint64_t> tcp_counters_in(const std::string& netstat,
     return counters;
 }
 
+void look_at_connections(Look& look) {
+    auto transport = MnlTransport::open(NETLINK_SOCK_DIAG);
+    if (!transport) return;
+    const auto flows = read_tcp_flows(*transport);
+    if (!flows) return;
+    for (HostPath& path : look.paths) {
+        const auto address = parse_ip_prefix(path.address);
+        for (const TcpFlow& flow : *flows) {
+            if (address && flow.remote == *address) path.connections[flow.cookie] = flow;
+        }
+    }
+}
+
+void keep_ended_connections(Look& look, const Look& earlier) {
+    for (HostPath& path : look.paths) {
+        for (const HostPath& before : earlier.paths) {
+            if (before.host != path.host) continue;
+            path.connections.insert(before.connections.begin(), before.connections.end());
+        }
+    }
+}
+
 Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket) {
     Look found;
     look_at_paths(found, hosts);
@@ -216,6 +230,7 @@ Look look(const std::vector<std::string>& hosts, const std::string& daemon_socke
     look_at_settings(found);
     found.tcp = tcp_counters_in(text_of_file("/proc/self/net/netstat"),
                                 text_of_file("/proc/self/net/snmp"));
+    std::ifstream("/proc/uptime") >> found.uptime_s;
     found.daemon = look_at_daemon(daemon_socket);
     return found;
 }

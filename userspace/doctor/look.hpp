@@ -3,6 +3,8 @@
 // the daemon, and nothing is changed.
 #pragma once
 
+#include <linux/netlink.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,7 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "look/tcp_sockets.hpp"
+#include "look/tcp_counters.hpp"
 
 namespace headway {
 
@@ -27,7 +29,10 @@ struct HostPath {
     std::uint32_t mtu_bytes = 0;            ///< 0: the device's
     std::optional<std::uint32_t> rto_min_ms;  ///< of the route; none: the system's
     std::string congestion_control;         ///< of the route; "": the system's
-    std::uint32_t longest_rtt_us = 0;       ///< of the connections that are there; 0: of none
+    std::map<std::uint64_t, TcpInfoCounts> connections{};  ///< to the host, by the kernel's number
+
+    /// Returns the longest round trip of these connections; 0: of none it is known.
+    [[nodiscard]] std::uint32_t longest_rtt_us() const;
 };
 
 struct HostFailure {
@@ -61,6 +66,7 @@ struct Look {
     std::map<std::string, std::string> addresses;  ///< of every interface that is up, but of loopback
     std::map<std::string, std::string> settings;   ///< of TCP, as below /proc/sys
     std::map<std::string, std::uint64_t> tcp;      ///< counters of TCP since the node's start
+    double uptime_s = 0;                           ///< since the node's start; 0: unknown
     DaemonLook daemon = failure("nobody has asked");
 
     [[nodiscard]] std::string setting(const std::string& name) const;
@@ -70,6 +76,12 @@ struct Look {
 /// Towards each of the hosts; without any, of the interface of the default route.
 /// `daemon_socket`: where headwayd listens.
 [[nodiscard]] Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket);
+
+/// Brings the connections of a look up to date, and keeps those that have ended.
+void look_at_connections(Look& look);
+
+/// Adds the connections that have ended since an earlier look to the same hosts.
+void keep_ended_connections(Look& look, const Look& earlier);
 
 // Readers of what the kernel says, for tests.
 
