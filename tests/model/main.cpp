@@ -70,7 +70,7 @@ int run(int argc, char** argv) {
     const CommandLine line("headway-eval", "Answers questions to the models, a JSON line each.",
                            version);
     line.program().add_option("file", files, "files of lines (default: standard input)");
-    if (const auto status = line.read(argc, argv)) return static_cast<int>(*status);
+    if (const auto status = line.read({argv + 1, argv + argc})) return static_cast<int>(*status);
     return static_cast<int>(answer(files));
 }
 

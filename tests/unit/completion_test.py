@@ -121,8 +121,7 @@ class Completion(unittest.TestCase):
         def listed(*verb):
             text = self.headway(*verb, "--help")
             options = set(re.findall(r"(?:^  |,)(--?[a-z][a-z-]*)", text, re.M))
-            section = text.partition("Subcommands:\n")[2]
-            return options, re.findall(r"^  ([a-z-]+)", section, re.M)
+            return options, re.findall(r"^  ([a-z][a-z-]*) {2,}", text.partition("--help")[2], re.M)
 
         def walk(*path):
             options, verbs = listed(*path)
@@ -134,9 +133,9 @@ class Completion(unittest.TestCase):
         self.assertGreater(walk(), 20)
 
     def test_no_other_shell(self):
-        ended = subprocess.run([HEADWAY, "completion", "tcsh"], text=True, capture_output=True)
+        ended = subprocess.run([HEADWAY, "completion", "powershell"], text=True, capture_output=True)
         self.assertNotEqual(ended.returncode, 0)
-        self.assertIn("{bash,zsh,fish}", ended.stderr)
+        self.assertIn("bash, zsh, fish", ended.stderr)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ class Manual(unittest.TestCase):
                 helped = self.run_shell(f"headway {verb} --help")
                 offered = set(re.findall(r"(--[a-z][a-z-]*)", re.sub(
                     r"^[^-]*$", "", helped, flags=re.M))) - {"--help", "--json"}
-                offered = {o for o in offered if re.search(rf"^\s+{o}\b", helped, re.M)}
+                offered = {o for o in offered if re.search(rf"^\s+(-\w,)?{o}\b", helped, re.M)}
                 part = synopsis[synopsis.index(f".Cm {verb}\n"):]
                 part = part[:part.index("\n.Nm") if "\n.Nm" in part else None]
                 if "input option" in part:

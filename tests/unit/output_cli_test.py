@@ -57,9 +57,8 @@ class Cli(unittest.TestCase):
 
 class Output(Cli):
     def test_every_verb_is_here(self):
-        said = self.run_headway(["--help"]).stdout.split("Subcommands:")[-1]
-        verbs = set(re.findall(r"^  ([a-z-]+) {2,}", said, re.MULTILINE))
-        self.assertEqual(set(PRINTS), verbs - {"planner"})
+        said = self.run_headway(["--help"]).stdout
+        self.assertEqual(set(PRINTS), set(re.findall(r"^  ([a-z][a-z-]*) {2,}", said, re.MULTILINE)))
 
     def test_output_that_cannot_be_written_is_told(self):
         for words in [[verb, *rest] for verb, rest in PRINTS.items()] + MORE:

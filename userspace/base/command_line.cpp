@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "base/nearest.hpp"
 
 namespace headway {
 namespace {
@@ -46,15 +48,20 @@ VerbDescription describe_app(const CLI::App& app) {
 using Words = std::vector<std::string>;
 constexpr const char* command_option = "COMMAND";
 
-/// Returns the verb that is named first, or the program.
-CLI::App* chosen_app(CLI::App* app, const Words& words) {
+/// The verb that words name, or the program, and the first word that is neither.
+struct Chosen {
+    CLI::App* app;
+    std::string next_word;
+};
+
+Chosen chosen_app(CLI::App* app, const Words& words) {
     for (const std::string& word : words) {
         if (word.starts_with("-")) continue;
         const auto verbs = app->get_subcommands([&](const CLI::App* verb) { return verb->check_name(word); });
-        if (verbs.empty()) break;
+        if (verbs.empty()) return {app, word};
         app = verbs.front();
     }
-    return app;
+    return {app, ""};
 }
 
 bool has_other_positionals(const CLI::App& app) {
@@ -87,6 +94,64 @@ void take_command(CLI::App& app, Words& words) {
     words.erase(begin, words.end());
 }
 
+/// --help shows a command of others behind its --.
+class HelpFormatter final : public CLI::Formatter {
+    std::string make_option_usage(const CLI::Option* option) const override {
+        if (option->get_name() != command_option) return Formatter::make_option_usage(option);
+        return option->get_required() ? "[--] COMMAND..." : "[-- COMMAND...]";
+    }
+};
+
+// ---------------------------------------------------------------------- mistakes
+
+/// "headway job start".
+std::string full_name(const CLI::App& app) {
+    const CLI::App* const parent = app.get_parent();
+    return parent != nullptr ? full_name(*parent) + " " + app.get_name() : app.get_name();
+}
+
+bool needs_another_verb(const CLI::App& app) { return app.get_require_subcommand_min() > 0; }
+
+std::string verb_mistake(const Chosen& chosen, const std::map<std::string, std::string>& meant) {
+    Words verbs;
+    for (const CLI::App* verb : chosen.app->get_subcommands(nullptr)) {
+        if (!verb->get_group().empty()) verbs.push_back(verb->get_name());
+    }
+    if (chosen.next_word.empty()) return fmt::format("a verb is missing; known here: {}", fmt::join(verbs, ", "));
+    const std::string refused = fmt::format("there is no verb \"{}\"; ", chosen.next_word);
+    const auto hint = meant.find(full_name(*chosen.app) + " " + chosen.next_word);
+    if (hint != meant.end()) return refused + fmt::format("did you mean {}?", hint->second);
+    return refused + did_you_mean(chosen.next_word, verbs);
+}
+
+/// Of words that CLI11 had no place for; "": there are none.
+std::string word_mistake(const CLI::App& app, const Words& left) {
+    const auto option = std::ranges::find_if(left, [](const auto& word) { return word.starts_with("-"); });
+    if (option == left.end()) return left.empty() ? "" : fmt::format("\"{}\" is not expected here", left.front());
+    Words known;
+    for (const CLI::Option* one : app.get_options()) {
+        for (const std::string& name : one->get_lnames()) known.push_back(name);
+    }
+    const std::string name = option->substr(0, option->find('='));
+    const auto near = nearest(std::string_view(name).substr(name.find_first_not_of('-')), known);
+    return fmt::format("there is no option {}{}", name, near ? fmt::format("; did you mean --{}?", *near) : "");
+}
+
+ExitStatus tell_mistake(const CLI::App& app, std::string mistake) {
+    const std::string name = full_name(app);
+    if (!mistake.ends_with("?")) mistake += fmt::format("; see {} --help", name);
+    fmt::print(stderr, "{}: {}\n", name, mistake);
+    return ExitStatus::bad_config;
+}
+
+/// "help plan" is "plan --help", and "version" is "--version".
+void put_as_options(Words& words) {
+    if (words.empty() || (words.front() != "help" && words.front() != "version")) return;
+    const std::string option = "--" + words.front();
+    words.erase(words.begin());
+    words.push_back(option);
+}
+
 }  // namespace
 
 VerbOption VerbOption::required() const {
@@ -109,6 +174,11 @@ VerbOption VerbOption::shows_default() const {
     return *this;
 }
 
+VerbOption VerbOption::or_variable(const std::string& name) const {
+    option_->envname(name);
+    return *this;
+}
+
 VerbOption VerbOption::excludes(const VerbOption& other) const {
     option_->excludes(other.option_);
     return *this;
@@ -120,13 +190,22 @@ VerbOption VerbOption::excludes(const std::string& name) const {
 }
 
 VerbOption VerbOption::one_of(const std::vector<std::string>& values) const {
-    option_->check(CLI::IsMember(values));
+    const auto mistake = [values](const std::string& value) {
+        if (std::ranges::find(values, value) != values.end()) return std::string();
+        return fmt::format("there is no \"{}\"; {}", value, did_you_mean(value, values));
+    };
+    option_->check(CLI::Validator(mistake, fmt::format("{{{}}}", fmt::join(values, ","))));
     return *this;
 }
 
 template <class Number>
 VerbOption VerbOption::between(Number least, std::type_identity_t<Number> most) const {
-    option_->check(CLI::Range(least, most));
+    const auto mistake = [=](const std::string& text) {
+        Number value{};
+        if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return std::string();
+        return fmt::format("\"{}\" is no number from {} to {}", text, least, most);
+    };
+    option_->check(CLI::Validator(mistake, fmt::format("from {} to {}", least, most)));
     return *this;
 }
 
@@ -141,6 +220,13 @@ Verb Verb::add_verb(const std::string& name, const std::string& description) con
 }
 
 void Verb::needs_verb() const { app_->require_subcommand(1); }
+
+void Verb::group_verbs(const std::string& heading) const {
+    const std::string ungrouped = CLI::App().get_group();
+    for (CLI::App* verb : app_->get_subcommands(nullptr)) {
+        if (verb->get_group() == ungrouped) verb->group(heading);
+    }
+}
 
 template <class Value>
 VerbOption Verb::add_option(const std::string& name, Value& value,
@@ -177,19 +263,34 @@ VerbDescription Verb::describe() const { return describe_app(*app_); }
 CommandLine::CommandLine(const std::string& program, const std::string& description,
                          std::string_view version)
     : app_(std::make_unique<CLI::App>(description, program)) {
-    app_->set_version_flag("--version", fmt::format("{} {}", program, version));
+    const auto formatter = std::make_shared<HelpFormatter>();
+    formatter->label("SUBCOMMAND", "VERB");
+    formatter->label("Subcommands", "Verbs");
+    formatter->label("REQUIRED", "(required)");
+    formatter->label("Excludes", "not with");
+    app_->formatter(formatter);
+    app_->set_version_flag("-V,--version", fmt::format("{} {}", program, version));
 }
 
 CommandLine::~CommandLine() = default;
 
-std::optional<ExitStatus> CommandLine::read(int argc, char** argv) const {
-    Words words(argv + 1, argv + argc);
+std::optional<ExitStatus> CommandLine::read(std::vector<std::string> words,
+                                            const std::map<std::string, std::string>& meant) const {
+    put_as_options(words);
+    const Chosen chosen = chosen_app(app_.get(), words);
     try {
-        take_command(*chosen_app(app_.get(), words), words);
+        take_command(*chosen.app, words);
         std::ranges::reverse(words);  // CLI11 takes the last one first
         app_->parse(words);
     } catch (const CLI::ParseError& error) {  // CLI11 knows no other way
-        return app_->exit(error) == 0 ? ExitStatus::ok : ExitStatus::bad_config;
+        if (error.get_exit_code() == 0) {
+            app_->exit(error);
+            return ExitStatus::ok;
+        }
+        std::string mistake = word_mistake(*chosen.app, app_->remaining(true));
+        if (needs_another_verb(*chosen.app) && (mistake.empty() || !chosen.next_word.empty()))
+            mistake = verb_mistake(chosen, meant);
+        return tell_mistake(*chosen.app, mistake.empty() ? error.what() : mistake);
     }
     return std::nullopt;
 }

@@ -5,6 +5,7 @@
 // nothing of it is used.  Of the files that share this one only command_line.cpp includes it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ public:
     VerbOption default_text(const std::string& text) const;
     /// --help names the variable's present value as the default.
     VerbOption shows_default() const;
+    /// Where it is not given, this variable of the environment counts, if there is one.
+    VerbOption or_variable(const std::string& name) const;
     VerbOption excludes(const VerbOption& other) const;
     VerbOption excludes(const std::string& name) const;
     VerbOption one_of(const std::vector<std::string>& values) const;
@@ -72,6 +75,8 @@ public:
     Verb add_verb(const std::string& name, const std::string& description) const;
     /// One of its verbs must be named.
     void needs_verb() const;
+    /// --help lists the verbs that have been added since the last group below this heading.
+    void group_verbs(const std::string& heading) const;
 
     /// "--name", "-n,--name", or "name" of a positional one.  Values go to `value`,
     /// which must live until the command line has been read.
@@ -104,8 +109,10 @@ public:
 
     [[nodiscard]] Verb program() const { return Verb(*app_); }
 
-    /// A status if the program is to end with it: help, version or a mistake has been told.
-    [[nodiscard]] std::optional<ExitStatus> read(int argc, char** argv) const;
+    /// Reads the words behind the program's name.  A status if the program is to end with it: help,
+    /// version or a mistake has been told.  `meant`: what people mean by verbs that there are not.
+    [[nodiscard]] std::optional<ExitStatus> read(
+        std::vector<std::string> words, const std::map<std::string, std::string>& meant = {}) const;
 
 private:
     std::unique_ptr<CLI::App> app_;

@@ -21,7 +21,7 @@ private:
 
 CheckConfigCommand::CheckConfigCommand(const CommandLine& line)
     : Command(line, "check-config", "tell every mistake in a configuration file") {
-    verb().add_option("file", file_, "the file").required();
+    verb().add_option("FILE", file_, "the file").required();
 }
 
 ExitStatus CheckConfigCommand::run() const { return check_config(file_); }

@@ -128,7 +128,7 @@ CompareCommand::CompareCommand(const CommandLine& line)
     verb().add_option("REPORT", reports_, "a report of the MPI helper (headway run --report FILE.json)").required();
     verb().add_option("--keep", keep_, "add the reports to this file, one for each network, and compare all in it");
     verb().add_option("--svg", svg_, "write a picture to this file");
-    verb().add_flag("--json", json_, "print JSON");
+    verb().add_flag("-j,--json", json_, "print JSON");
 }
 
 ExitStatus CompareCommand::run() const {

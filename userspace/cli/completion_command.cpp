@@ -23,7 +23,7 @@ private:
 CompletionCommand::CompletionCommand(const CommandLine& line)
     : Command(line, "completion", "print what a shell needs to complete headway's verbs and options"),
       program_(line.program()) {
-    verb().add_option("shell", shell_, "the shell").required().one_of({"bash", "zsh", "fish"});
+    verb().add_option("SHELL", shell_, "the shell").required().one_of({"bash", "zsh", "fish"});
 }
 
 ExitStatus CompletionCommand::run() const {

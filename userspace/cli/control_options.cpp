@@ -17,11 +17,12 @@ void ControlOptions::add_to(const Verb& verb) {
 }
 
 std::string ControlOptions::path() const {
-    if (!socket.empty()) return socket;
+    return socket.empty() ? control_socket(config, config_option_.is_given()) : socket;
+}
+
+std::string control_socket(const std::string& config, bool is_named) {
     std::error_code error;
-    if (!config_option_.is_given() && !std::filesystem::exists(config, error)) {
-        return socket_default_path;
-    }
+    if (!is_named && !std::filesystem::exists(config, error)) return socket_default_path;
     const NamedSocket found = find_control_socket(config);
     if (!found.trouble.empty()) {
         fmt::print(stderr, "headway: {}; the daemon is asked at {}\n", found.trouble, found.path);

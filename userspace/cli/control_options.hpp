@@ -8,15 +8,16 @@
 
 namespace headway {
 
+/// Path of the control socket, as a headway.toml says.  A file with mistakes, or none where one is
+/// named, is told on stderr and stops nobody: headway off has to work just then.
+[[nodiscard]] std::string control_socket(const std::string& config, bool is_named);
+
 struct ControlOptions {
     std::string config;
     std::string socket;  ///< empty: as the configuration says
 
     void add_to(const Verb& verb);
 
-    /// Path of the control socket.  A machine without /etc/headway/headway.toml has the default one.
-    /// A file with mistakes, or none where --config names one, is told on stderr and stops nobody:
-    /// headway off has to work just then.
     [[nodiscard]] std::string path() const;
 
 private:

@@ -42,7 +42,7 @@ private:
 using OrderedJson = nlohmann::ordered_json;
 using Seconds = std::chrono::duration<double>;
 constexpr std::uint32_t longest_look_s = 3600;
-constexpr std::chrono::milliseconds glance_every{250};  // at connections, which may end
+constexpr std::chrono::milliseconds glance_every{100};  // at connections, which may end
 
 /// What has been seen, and what it means.
 struct Report {
@@ -229,7 +229,7 @@ DoctorCommand::DoctorCommand(const CommandLine& line)
         .add_option("--seconds", seconds_, "look for so long, while a program runs")
         .between(1U, longest_look_s)
         .shows_default();
-    verb().add_flag("--json", json_, "print JSON");
+    verb().add_flag("-j,--json", json_, "print JSON");
 }
 
 /// While the command runs, or for some seconds.

@@ -180,8 +180,8 @@ void print_text(const FitReport& report) {
 FitCommand::FitCommand(const CommandLine& line)
     : Command(line, fit_verb, "find a model's parameters in measurements") {
     const Verb& fit = verb();
-    fit.add_option("model", options_.model, "contention, manytoone or plogpt").required();
-    fit.add_option("file", options_.file, "measurements, CSV or JSON").required();
+    fit.add_option("MODEL", options_.model, "contention, manytoone or plogpt").required();
+    fit.add_option("FILE", options_.file, "measurements, CSV or JSON").required();
     fit.add_option("--processes", options_.processes,
                    "of the measured collective; of a many-to-one the sources");
     fit.add_option("--alpha", options_.startup_s, "start-up of a message, s; C of a source");
@@ -190,7 +190,7 @@ FitCommand::FitCommand(const CommandLine& line)
     fit.add_option("--threshold", options_.threshold_bytes,
                    "M of a contention signature, bytes (default: chosen)");
     fit.add_option("--svg", options_.svg, "write a picture to this file");
-    fit.add_flag("--json", options_.json, "print JSON");
+    fit.add_flag("-j,--json", options_.json, "print JSON");
 }
 
 ExitStatus FitCommand::run() const {

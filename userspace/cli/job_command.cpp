@@ -166,12 +166,12 @@ JobsCommand::JobsCommand(const CommandLine& line)
     start_.add_flag("--lasting", options_.is_lasting, "only `headway job end` ends it (administrators only)");
     for (const Verb& one : {start_, end_, list_}) {
         options_.control.add_to(one);
-        one.add_flag("--json", options_.json, "print JSON");
+        one.add_flag("-j,--json", options_.json, "print JSON");
     }
 }
 
 void JobsCommand::add_job_options(const Verb& one) {
-    one.add_option("name", options_.name, "the job's name, such as a Slurm job's number").required();
+    one.add_option("NAME", options_.name, "the job's name, such as a Slurm job's number").required();
     one.add_option("--user", options_.user, "whose it is, name or number (administrators only)");
 }
 

@@ -1,41 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 // headway: the command line for administrators; see headway(1).
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/version.hpp"
 #include "cli/command.hpp"
+#include "cli/control_options.hpp"
+#include "config/config.hpp"
+#include "protocol/control_client.hpp"
 
 namespace headway {
 namespace {
 
 constexpr int to_int(ExitStatus status) { return static_cast<int>(status); }
 
+using Maker = std::unique_ptr<Command> (*)(const CommandLine&);
+
+struct Group {
+    const char* heading;
+    std::vector<Maker> makers;
+};
+
 /// In the order in which --help lists them.
-constexpr std::array makers{
-    doctor_command, measure_command, plan_command, predict_command, compare_command, fit_command,
-    selftest_command, status_command, top_command, jobs_command, wait_command, off_command,
-    on_command, check_config_command, topology_command, run_command, record_command,
-    planner_command, completion_command};
+const Group groups[] = {
+    {"Look, on any node, without root", {doctor_command, status_command, top_command}},
+    {"Run an MPI job", {run_command, record_command, compare_command}},
+    {"Describe the network", {measure_command, check_config_command, topology_command}},
+    {"Foresee", {plan_command, predict_command, fit_command}},
+    {"Administer", {off_command, on_command, jobs_command, wait_command, selftest_command, completion_command}},
+    {"", {planner_command}}};
+
+/// What people know by another name.
+const std::map<std::string, std::string> meant{
+    {"headway show", "headway status"},
+    {"headway get", "headway status"},
+    {"headway list", "headway job list"},
+    {"headway jobs", "headway job list"},
+    {"headway ps", "headway job list"},
+    {"headway enable", "headway on"},
+    {"headway resume", "headway on"},
+    {"headway start", "headway on, or systemctl start headwayd"},
+    {"headway disable", "headway off"},
+    {"headway pause", "headway off"},
+    {"headway stop", "headway off, headway job end NAME, or systemctl stop headwayd"},
+    {"headway reload", "systemctl reload headwayd"},
+    {"headway check", "headway check-config FILE"},
+    {"headway config", "headway check-config FILE"},
+    {"headway validate", "headway check-config FILE"},
+    {"headway verify", "headway check-config FILE"},
+    {"headway eval", "headway-eval"},
+    {"headway job stop", "headway job end"},
+    {"headway job cancel", "headway job end"},
+    {"headway job show", "headway job list"},
+    {"headway topology show", "headway topology draw"},
+    {"headway topology import", "headway topology convert"},
+    {"headway topology export", "headway topology convert"}};
 
 std::vector<std::unique_ptr<Command>> make_commands(const CommandLine& line) {
     std::vector<std::unique_ptr<Command>> commands;
-    for (const auto make : makers) commands.push_back(make(line));
+    for (const Group& group : groups) {
+        for (const Maker make : group.makers) commands.push_back(make(line));
+        line.program().group_verbs(group.heading);
+    }
     return commands;
 }
 
+/// What `headway` alone stands for.
+std::vector<std::string> words_for_none() {
+    if (ControlClient::connect(control_socket(config_default_path, false))) return {"status"};
+    return {"--help"};
+}
+
 int run(int argc, char** argv) {
-    const CommandLine line("headway", "Shows what Headway does and would do.", version);
+    const CommandLine line("headway", "Shows what Headway does and would do, and runs MPI jobs paced.", version);
     line.program().needs_verb();
     const auto commands = make_commands(line);
-    if (const auto status = line.read(argc, argv)) return to_int(*status);
+    const std::vector<std::string> words = argc > 1 ? std::vector<std::string>(argv + 1, argv + argc) : words_for_none();
+    if (const auto status = line.read(words, meant)) return to_int(*status);
     for (const auto& command : commands) {
         if (command->is_chosen()) return to_int(command->run());
     }

@@ -304,12 +304,12 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
         .add_option("--launch", options_.launch, "what starts a program on a host, such as \"srun -w {host} -n 1\"")
         .shows_default();
     verb().add_option("--program", options_.program, "headway on the hosts (default: where this one is)");
-    verb().add_option("--config", options_.config, "a headway.toml to compare with");
+    verb().add_option("-c,--config", options_.config, "a headway.toml to compare with");
     verb().add_option("--since", options_.since, "an earlier document: tell what has changed");
     verb().add_option("--from", options_.from, "measure nothing, compare this document");
     verb().add_option("--write", options_.write,
                       "describe the network in this file, by its name: .toml, .conf (Slurm) or .xml (SimGrid)");
-    verb().add_option("--output", options_.output, "write the JSON document to this file");
+    verb().add_option("-o,--output", options_.output, "write the JSON document to this file");
     verb()
         .add_option("--max-load", options_.max_load_percent,
                     "per cent of the time that a host's link may be busy with the measurement")
@@ -326,7 +326,7 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
         .shows_default();
     verb().add_flag("--network-only", options_.network_only, "tree, capacities, delays and buffers; no messages");
     verb().add_flag("--no-keep", options_.forget, "keep nothing for headway run");
-    verb().add_flag("--json", options_.json, "print the JSON document");
+    verb().add_flag("-j,--json", options_.json, "print the JSON document");
     verb().add_flag("--agent", options_.agent, "be the part on a host; headway measure starts it");
     verb().add_flag("--call", options_.call, "of the part on a host: call headway run --measure");
 }

@@ -137,7 +137,7 @@ Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
 
 VerbOption add_config_option(const Verb& verb, std::string& file) {
     file = config_default_path;
-    return verb.add_option("--config", file, "configuration file").default_text(file);
+    return verb.add_option("-c,--config", file, "configuration file").default_text(file).or_variable("HEADWAY_CONFIG");
 }
 
 void add_pattern_options(const Verb& verb, PatternOptions& options) {

@@ -127,7 +127,7 @@ PlanCommand::PlanCommand(const CommandLine& line)
     plan.add_option("--rules", options_.rules,
                     "write Open MPI's rules for the best all-to-all to this file");
     const auto tc = plan.add_flag("--tc", options_.tc, "print the node's set-up as input of tc -batch");
-    plan.add_flag("--json", options_.json, "print JSON").excludes(tc);
+    plan.add_flag("-j,--json", options_.json, "print JSON").excludes(tc);
 }
 
 ExitStatus PlanCommand::run() const {

@@ -209,7 +209,7 @@ PredictCommand::PredictCommand(const CommandLine& line)
     predict.add_option("--parameters", options_.parameters,
                        "what headway fit --json has written; may be repeated");
     predict.add_option("--svg", options_.svg, "write a picture to this file");
-    predict.add_flag("--json", options_.json, "print JSON");
+    predict.add_flag("-j,--json", options_.json, "print JSON");
 }
 
 ExitStatus PredictCommand::run() const {

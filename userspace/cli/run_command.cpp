@@ -166,7 +166,7 @@ RunCommand::RunCommand(const CommandLine& line) : JobCommand(line, "run", "run a
     verb().add_option("--report", report_,
                       "at the end tell what the collectives did: summary, or a file that ends in .json");
     const auto config =
-        verb().add_option("--config", config_,
+        verb().add_option("-c,--config", config_,
                           "the network, for nodes without headwayd: a headway.toml; default: the "
                           "user's own, or what headway measure has found between the hosts");
     const auto as_line = verb().add_option(

@@ -141,7 +141,7 @@ SelftestCommand::SelftestCommand(const CommandLine& line)
     : Command(line, "selftest", "test whether gap frames take their time behind a device") {
     verb().add_option("DEV", interface_, "network interface").required();
     verb().add_option("--report", report_, "write what was seen, and what the device is, to this file");
-    verb().add_flag("--json", json_, "print the result as JSON");
+    verb().add_flag("-j,--json", json_, "print the result as JSON");
 }
 
 ExitStatus SelftestCommand::run() const {

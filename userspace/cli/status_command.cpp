@@ -259,7 +259,7 @@ void print_text(const Json& status) {
 StatusCommand::StatusCommand(const CommandLine& line)
     : Command(line, status_verb, "show what the running headwayd does") {
     options_.control.add_to(verb());
-    verb().add_flag("--json", options_.json, "print JSON");
+    verb().add_flag("-j,--json", options_.json, "print JSON");
 }
 
 ExitStatus StatusCommand::run() const {

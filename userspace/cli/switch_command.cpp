@@ -32,7 +32,7 @@ SwitchCommand::SwitchCommand(const CommandLine& line, To to)
                             : "pace this node again"),
       to_(to) {
     control_.add_to(verb());
-    verb().add_flag("--json", json_, "print JSON");
+    verb().add_flag("-j,--json", json_, "print JSON");
 }
 
 ExitStatus SwitchCommand::run() const {

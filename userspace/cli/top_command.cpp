@@ -64,12 +64,12 @@ TopCommand::TopCommand(const CommandLine& line)
     : Command(line, top_verb, "watch what the running headwayd and the kernel do") {
     control_.add_to(verb());
     verb()
-        .add_option("--interval", interval_s_, "seconds from frame to frame")
+        .add_option("-d,--interval", interval_s_, "seconds from frame to frame")
         .between(0.1, 3600.0)
         .shows_default();
     const auto once = verb().add_flag("--once", once_, "print one frame and end");
-    verb().add_option("--count", count_, "print so many frames and end").excludes(once);
-    verb().add_flag("--json", json_, "print a JSON object for each frame, one a line");
+    verb().add_option("-n,--count", count_, "print so many frames and end").excludes(once);
+    verb().add_flag("-j,--json", json_, "print a JSON object for each frame, one a line");
 }
 
 std::chrono::milliseconds TopCommand::interval() const {

@@ -209,12 +209,12 @@ TopologyCommand::TopologyCommand(const CommandLine& line)
     add_output(draw_);
     add_output(convert_);
     for (const Verb& one : {check_, draw_, convert_}) {
-        one.add_flag("--json", options_.json, "print JSON");
+        one.add_flag("-j,--json", options_.json, "print JSON");
     }
 }
 
 void TopologyCommand::add_input(const Verb& one, bool several) {
-    const auto files = one.add_option("file", options_.files, "what describes the network").required();
+    const auto files = one.add_option("FILE", options_.files, "what describes the network").required();
     if (!several) files.expected(1);
     one.add_option("--from", options_.from, "the file's format (default: by its name)")
         .one_of({"toml", "slurm", "slurm-yaml", "simgrid"});
@@ -225,7 +225,7 @@ void TopologyCommand::add_input(const Verb& one, bool several) {
 }
 
 void TopologyCommand::add_output(const Verb& one) {
-    one.add_option("--output", options_.output, "the file to write (default: standard output)");
+    one.add_option("-o,--output", options_.output, "the file to write (default: standard output)");
 }
 
 ExitStatus TopologyCommand::run() const {

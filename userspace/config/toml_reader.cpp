@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/ranges.h>
+
+#include "base/nearest.hpp"
 
 namespace headway {
 namespace {
@@ -61,32 +62,6 @@ std::string_view type_name(const toml::node& node) {
         case toml::node_type::boolean: return "a boolean";
         default: return "a date or a time";
     }
-}
-
-/// Number of letters to insert, delete or replace to get from `a` to `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-        }
-    }
-    return row.back();
-}
-
-std::optional<std::string> nearest(std::string_view key, const std::vector<std::string>& known) {
-    constexpr std::size_t told_up_to = 3;  // letters; beyond, a hint would puzzle
-    const auto distance_to = [&](std::string_view name) { return edit_distance(key, name); };
-    const auto best = std::ranges::min_element(known, {}, distance_to);
-    if (best == known.end()) return std::nullopt;
-    const std::size_t distance = distance_to(*best);
-    if (distance > told_up_to || distance >= key.size()) return std::nullopt;
-    return *best;
 }
 
 }  // namespace
@@ -230,10 +205,7 @@ void TomlReader::finish() {
     for (const auto& [key, node] : table_) {
         const std::string_view name = key.str();
         if (std::ranges::find(known_, name) != known_.end()) continue;
-        const auto meant = nearest(name, known_);
-        error(key.source().begin.line, name, "unknown key",
-              meant ? fmt::format("did you mean {}?", *meant)
-                    : fmt::format("known here: {}", fmt::join(known_, ", ")));
+        error(key.source().begin.line, name, "unknown key", did_you_mean(name, known_));
     }
 }
 

@@ -196,9 +196,13 @@ std::map<std::string, std::uint64_t> tcp_counters_in(const std::string& netstat,
 }
 
 void look_at_connections(Look& look) {
+    std::vector<IpPrefix> hosts;
+    for (const HostPath& path : look.paths) {
+        if (const auto address = parse_ip_prefix(path.address)) hosts.push_back(*address);
+    }
     auto transport = MnlTransport::open(NETLINK_SOCK_DIAG);
-    if (!transport) return;
-    const auto flows = read_tcp_flows(*transport);
+    if (hosts.empty() || !transport) return;
+    const auto flows = read_tcp_flows(*transport, hosts);
     if (!flows) return;
     for (HostPath& path : look.paths) {
         const auto address = parse_ip_prefix(path.address);

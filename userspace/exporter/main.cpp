@@ -104,7 +104,7 @@ int run(int argc, char** argv) {
     program.add_option("--config", file, "configuration file of headwayd").shows_default();
     program.add_option("--socket", socket, "control socket (default: as the configuration says)");
     program.add_option("--listen", listen, "address and port to serve at").shows_default();
-    if (const auto status = line.read(argc, argv)) return static_cast<int>(*status);
+    if (const auto status = line.read({argv + 1, argv + argc})) return static_cast<int>(*status);
     auto config = load_config(file);
     if (!config) {
         report_config_errors(config.error());
