@@ -38,7 +38,7 @@ TEST(Rate, ReadsTcUnits) {
     EXPECT_EQ(parse_rate("2.5gbit")->value, 2'500'000'000U);
     EXPECT_EQ(parse_rate("1Tbit")->value, 1'000'000'000'000U);
     EXPECT_EQ(parse_rate("10 kbit")->value, 10'000U);
-    EXPECT_EQ(parse_rate("800")->value, 800U);
+    EXPECT_EQ(parse_rate("1.25 Gbit/s")->value, 1'250'000'000U) << "as it is printed";
     EXPECT_EQ(parse_rate("8bit")->value, 8U);
     EXPECT_EQ(parse_rate("1.6tbit"), rate_max);
     EXPECT_EQ(parse_rate("1.111234567891tbit")->value, 1'111'234'567'891U);
@@ -50,7 +50,7 @@ TEST(Rate, RefusesWhatIsNoRate) {
     for (const char* text : {"", "mbit", "-1mbit", "+1mbit", "1.mbit", ".5mbit", "1mbits", "1 m bit",
                              "1e6bit", "0x10bit", "7bit", "0", "1.7tbit", "9tbit", "0.5bit",
                              "1.0000005mbit", "99999999999999999999bit", "18446744073709551615tbit",
-                             "1mbit ", " 1mbit", "1,5mbit", "inf", "nan"}) {
+                             "1mbit ", " 1mbit", "1000", "1Gbps", "1G", "1,5mbit", "inf", "nan"}) {
         const auto rate = parse_rate(text);
         ASSERT_FALSE(rate) << text;
         EXPECT_NE(rate.error().message.find(text), std::string::npos) << text;
@@ -82,8 +82,15 @@ TEST(Units, AreToldInLowerCase) {
     EXPECT_EQ(parse_rate("1MB").error().message,
               "\"1MB\" has an unknown unit \"MB\" (known: bit, kbit, mbit, gbit, tbit)");
     EXPECT_EQ(parse_byte_size("1").error().message,
-              "\"1\" has no unit (one of b, kb, kib, mb, mib, gb, gib, tb, tib)");
-    EXPECT_EQ(parse_duration("1").error().message, "\"1\" has no unit (one of s, ms, us, ns)");
+              "\"1\" has no unit (one of b, kb, kib, mb, mib, gb, gib, tb, tib, k, m, g, t)");
+    EXPECT_EQ(parse_duration("1").error().message, "\"1\" has no unit (one of s, ms, us, ns, µs)");
+}
+
+TEST(Units, ASpellingIsReadThatIsNotPrinted) {
+    EXPECT_EQ(*parse_byte_size("64K"), 65'536U);
+    EXPECT_EQ(byte_size_to_text(1ULL << 20), "1MiB");
+    EXPECT_EQ(*parse_duration("50µs"), 50us);
+    EXPECT_EQ(duration_to_text(50us), "50us");
 }
 
 TEST(ByteSize, ReadsAndPrints) {

@@ -12,7 +12,7 @@ namespace {
 using Wide = unsigned __int128;
 
 struct DecimalUnit {
-    std::string_view name;  ///< as it is written; "" stands for a number without a unit
+    std::string_view name;  ///< as it is written
     std::uint64_t factor;   ///< how many of the smallest unit it is
 };
 
@@ -41,9 +41,7 @@ std::string lower_case(std::string_view text) {
 
 std::string list_units(std::span<const DecimalUnit> units) {
     std::string list;
-    for (const DecimalUnit& unit : units) {
-        if (!unit.name.empty()) list += (list.empty() ? "" : ", ") + lower_case(unit.name);
-    }
+    for (const DecimalUnit& unit : units) list += (list.empty() ? "" : ", ") + lower_case(unit.name);
     return list;
 }
 
@@ -84,20 +82,20 @@ Result<std::uint64_t> parse_decimal(std::string_view text, std::span<const Decim
     return static_cast<std::uint64_t>(scaled / divisor);
 }
 
-/// Exactly, in the largest unit that needs no fraction, zero in the smallest.  One of the
-/// named units is 1.
+/// Exactly, in the largest unit that needs no fraction, zero in the smallest; of two names of a unit,
+/// by the first.  One of the units is 1.
 std::string decimal_to_text(std::uint64_t number, std::span<const DecimalUnit> units) {
     const DecimalUnit* largest = nullptr;
     for (const DecimalUnit& unit : units) {
         const bool fits = number == 0 ? unit.factor == 1 : number % unit.factor == 0;
-        if (!fits || unit.name.empty()) continue;
+        if (!fits) continue;
         if (largest == nullptr || unit.factor > largest->factor) largest = &unit;
     }
     return fmt::format("{}{}", number / largest->factor, largest->name);
 }
 
-constexpr std::array<DecimalUnit, 6> rate_units{{
-    {"", 1},  // tc, too, takes a bare number for bits per second
+// tc takes a bare number for bits per second; others mean Mbit/s by it.
+constexpr std::array<DecimalUnit, 5> rate_units{{
     {"bit", 1},
     {"kbit", 1'000},
     {"Mbit", 1'000'000},
@@ -107,7 +105,7 @@ constexpr std::array<DecimalUnit, 6> rate_units{{
 
 constexpr std::uint64_t size_max_bytes = 1ULL << 40;
 
-constexpr std::array<DecimalUnit, 9> size_units{{{"B", 1},
+constexpr std::array<DecimalUnit, 13> size_units{{{"B", 1},
                                                  {"kB", 1'000},
                                                  {"KiB", 1ULL << 10},
                                                  {"MB", 1'000'000},
@@ -115,13 +113,18 @@ constexpr std::array<DecimalUnit, 9> size_units{{{"B", 1},
                                                  {"GB", 1'000'000'000},
                                                  {"GiB", 1ULL << 30},
                                                  {"TB", 1'000'000'000'000},
-                                                 {"TiB", 1ULL << 40}}};
+                                                 {"TiB", 1ULL << 40},
+                                                 {"K", 1ULL << 10},
+                                                 {"M", 1ULL << 20},
+                                                 {"G", 1ULL << 30},
+                                                 {"T", 1ULL << 40}}};
 
-constexpr std::array<DecimalUnit, 4> duration_units{{
+constexpr std::array<DecimalUnit, 5> duration_units{{
     {"s", 1'000'000'000},
     {"ms", 1'000'000},
     {"us", 1'000},
     {"ns", 1},
+    {"µs", 1'000},
 }};
 
 constexpr std::chrono::nanoseconds duration_max = std::chrono::seconds(1000);
@@ -129,7 +132,8 @@ constexpr std::chrono::nanoseconds duration_max = std::chrono::seconds(1000);
 }  // namespace
 
 Result<BitsPerSecond> parse_rate(std::string_view text) {
-    const auto bits = parse_decimal(text, rate_units);
+    // as rates are printed, "25 Mbit/s"
+    const auto bits = parse_decimal(text.ends_with("/s") ? text.substr(0, text.size() - 2) : text, rate_units);
     if (!bits) return tl::unexpected(bits.error());
     const BitsPerSecond rate{*bits};
     if (rate.value < 8 || rate > rate_max) {
@@ -143,7 +147,7 @@ std::string rate_to_tc(BitsPerSecond rate) {
 }
 
 std::string rate_to_text(BitsPerSecond rate) {
-    const auto bits = rate_units.rend() - 2;  // of rates that no larger unit fits
+    const auto bits = rate_units.rend() - 1;  // of rates that no larger unit fits
     const auto unit = std::find_if(rate_units.rbegin(), bits, [&](const DecimalUnit& larger) {
         return larger.factor <= rate.value;
     });

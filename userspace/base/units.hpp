@@ -44,8 +44,8 @@ struct BytesPerSecond {
 
 inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
 
-/// "25mbit", "2.5Gbit", "800000" (bits per second): tc's decimal units bit,
-/// kbit, mbit, gbit, tbit in any case.  8bit .. 1.6tbit, whole bits only.
+/// "25mbit", "2.5Gbit", "25 Mbit/s": tc's decimal units bit, kbit, mbit, gbit, tbit in any case, one
+/// of which is needed.  8bit .. 1.6tbit, whole bits only.
 [[nodiscard]] Result<BitsPerSecond> parse_rate(std::string_view text);
 
 /// Exactly, in the largest unit that needs no fraction: what parse_rate() and
@@ -55,14 +55,13 @@ inline constexpr BitsPerSecond rate_max{GAP_RATE_MAX * 8};
 /// Writes a rate for people, with at least four significant digits ("6.187 Mbit/s", "25 Mbit/s").
 [[nodiscard]] std::string rate_to_text(BitsPerSecond rate);
 
-/// "1500B", "64kB" (1000), "512KiB" (1024), "1.5MiB", up to "1TiB".  A unit is
-/// needed.
+/// "1500B", "64kB" (1000), "512KiB" or "512K" (1024), "1.5MiB", up to "1TiB".  A unit is needed.
 [[nodiscard]] Result<std::uint64_t> parse_byte_size(std::string_view text);
 
 /// Exactly, in the largest unit that needs no fraction: "512KiB"; zero is "0B".
 [[nodiscard]] std::string byte_size_to_text(std::uint64_t bytes);
 
-/// "1ms", "0.5ms", "250us", "2s", "40ns": at most 1000 s.  A unit is needed.
+/// "1ms", "0.5ms", "250us" or "250µs", "2s", "40ns": at most 1000 s.  A unit is needed.
 [[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
 /// Exactly, in the largest unit that needs no fraction: "10ms"; zero is "0s".
