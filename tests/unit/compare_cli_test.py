@@ -76,7 +76,7 @@ class Compare(unittest.TestCase):
         self.compare("--keep", kept, second)
         with open(kept, encoding="utf-8") as file:
             found = json.load(file)
-        self.assertEqual(found, json.loads(self.compare("--json", first, second).stdout))
+        self.assertEqual(found, json.loads(self.compare("--json", kept).stdout))
         only, = found["collectives"]
         self.assertEqual(only["calls"], 40)
         self.assertAlmostEqual(only["predicted_s"], 0.0021)
@@ -84,6 +84,28 @@ class Compare(unittest.TestCase):
         self.assertAlmostEqual(only["duration"]["median_ns"], 4e6, delta=0.03 * 4e6)
         self.assertEqual(found["nodes"][0]["tcp_timeouts"], 4)
         self.assertEqual(sorted(os.listdir(self.folder)), ["first.json", "kept.json", "second.json"])
+
+    def test_two_reports_are_compared(self):
+        """Of a run without pacing and one with, whose calls have another algorithm as well."""
+        stock = self.written("stock.json", report(row("alltoall", 16384, 8.0, None, paced=False),
+                                                  row("gather", 1024, 1.0, None, paced=False)))
+        paced = self.written("paced.json", report(row("alltoall", 16384, 2.0, 1.9), row("bcast", 64, 3.0, None)))
+        told = self.compare(stock, paced).stdout.splitlines()
+        self.assertEqual(told[0], f"first: {stock}; second: {paced}")
+        rows = [line.split(maxsplit=3) for line in told[2:]]
+        self.assertEqual(rows, [
+            ["8", "2", "0.25", "alltoall, MPI_COMM_WORLD, 8 ranks, up to 16384 bytes"],
+            ["-", "3", "-", "bcast, MPI_COMM_WORLD, 8 ranks, up to 64 bytes"],
+            ["1", "-", "-", "gather, MPI_COMM_WORLD, 8 ranks, up to 1024 bytes"]])
+        found = json.loads(self.compare("--json", stock, paced).stdout)
+        self.assertEqual([one["ratio"] for one in found], [0.25, None, None])
+        self.assertEqual((found[0]["first"]["median_s"], found[2]["second"]), (0.008, None))
+        same = self.compare(stock, stock).stdout.splitlines()
+        self.assertEqual([line.split()[2] for line in same[2:]], ["1.00", "1.00"])
+
+    def test_three_are_not(self):
+        one = self.written("one.json", report())
+        self.assertIn("--keep FILE adds up", self.compare(one, one, one, status=2).stderr)
 
     def test_picture(self):
         sizes = (4096, 16384, 65536)

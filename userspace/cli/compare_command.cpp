@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headway compare`: predicted times of collectives beside measured ones, from the reports
-// that the MPI helper writes (HEADWAY_REPORT=FILE.json).
+// `headway compare`: a job's collectives beside those of another run, or predicted times beside
+// measured ones, from the reports that the MPI helper writes (HEADWAY_REPORT=FILE.json).
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "base/whole_file.hpp"
 #include "call_report.hpp"
@@ -27,6 +31,8 @@ public:
     [[nodiscard]] ExitStatus run() const override;
 
 private:
+    [[nodiscard]] ExitStatus compare_two() const;
+
     std::vector<std::string> reports_;
     std::string keep_;
     std::string svg_;
@@ -90,6 +96,69 @@ void print_verdict(const CallReport& all) {
                close, judged, close_enough * 100, name_of(worst->first), size_of(worst->first), *worst->second.ratio());
 }
 
+// ------------------------------------------------------------------- two reports
+
+/// Of calls that are paced in one report and not in the other, what is the same.
+using CallName = std::tuple<std::string, std::string, std::size_t>;
+
+struct BothRuns {
+    std::array<glue::Durations, 2> durations;
+
+    /// How many times as long as in the first report the median is; none: one has no such calls.
+    [[nodiscard]] std::optional<double> ratio() const {
+        const auto first_ns = durations[0].median_ns();
+        if (durations[0].count() == 0 || durations[1].count() == 0 || first_ns == 0) return std::nullopt;
+        return static_cast<double>(durations[1].median_ns()) / static_cast<double>(first_ns);
+    }
+};
+
+std::map<CallName, BothRuns> set_beside(const std::array<CallReport, 2>& reports) {
+    std::map<CallName, BothRuns> both;
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+        for (const auto& [kind, row] : reports[i].rows())
+            both[{kind.operation, kind.communicator, kind.size_class}].durations[i].add(row.durations);
+    }
+    return both;
+}
+
+std::string median_text(const glue::Durations& durations) {
+    return durations.count() == 0 ? "-" : fmt::format("{:.3g}", static_cast<double>(durations.median_ns()) / 1e6);
+}
+
+nlohmann::ordered_json median_json(const glue::Durations& durations) {
+    if (durations.count() == 0) return nullptr;
+    return {{"calls_of_all_ranks", durations.count()}, {"median_s", static_cast<double>(durations.median_ns()) / 1e9}};
+}
+
+void print_both(const std::map<CallName, BothRuns>& both, const std::vector<std::string>& files) {
+    fmt::print("first: {}; second: {}\n{:>10} {:>10} {:>6}  {}\n", files[0], files[1], "first ms", "second ms",
+               "ratio", "calls, and their largest message");
+    for (const auto& [name, runs] : both) {
+        const auto& [operation, communicator, size_class] = name;
+        const auto ratio = runs.ratio();
+        fmt::print("{:>10} {:>10} {:>6}  {}, {}, up to {} bytes\n", median_text(runs.durations[0]),
+                   median_text(runs.durations[1]), ratio ? fmt::format("{:.2f}", *ratio) : "-", operation,
+                   communicator, std::uint64_t{1} << size_class);
+    }
+}
+
+void print_both_json(const std::map<CallName, BothRuns>& both) {
+    auto list = nlohmann::ordered_json::array();
+    for (const auto& [name, runs] : both) {
+        const auto& [operation, communicator, size_class] = name;
+        const auto ratio = runs.ratio();
+        list.push_back({{"operation", operation},
+                        {"communicator", communicator},
+                        {"message_bytes_most", std::uint64_t{1} << size_class},
+                        {"first", median_json(runs.durations[0])},
+                        {"second", median_json(runs.durations[1])},
+                        {"ratio", ratio ? nlohmann::ordered_json(*ratio) : nullptr}});
+    }
+    fmt::print("{}\n", list.dump(2));
+}
+
+// ------------------------------------------------------ predicted and measured
+
 /// Draws the medians and the predictions over the size, for each kind of calls that was predicted.
 Chart chart_of(const CallReport& all) {
     std::map<std::string, std::pair<ChartSeries, ChartSeries>> series;
@@ -124,18 +193,36 @@ bool keep(const std::string& path, const CallReport& all) {
 }  // namespace
 
 CompareCommand::CompareCommand(const CommandLine& line)
-    : Command(line, compare_verb, "compare what headwayd predicted with what was measured") {
-    verb().add_option("REPORT", reports_, "a report of the MPI helper (headway run --report FILE.json)").required();
+    : Command(line, compare_verb, "compare two runs of a job, or a run with what was predicted of it") {
+    verb()
+        .add_option("REPORT", reports_,
+                    "a report of headway run --report FILE.json, or two: each call's median in both, and their ratio")
+        .required();
     verb().add_option("--keep", keep_, "add the reports to this file, one for each network, and compare all in it");
     verb().add_option("--svg", svg_, "write a picture to this file");
     verb().add_flag("-j,--json", json_, "print JSON");
 }
 
+ExitStatus CompareCommand::compare_two() const {
+    std::array<CallReport, 2> both;
+    for (std::size_t i = 0; i < both.size(); ++i) {
+        auto report = load_report(reports_[i]);
+        if (!report) return tell(compare_verb, report.error(), ExitStatus::bad_config);
+        both[i] = std::move(*report);
+    }
+    json_ ? print_both_json(set_beside(both)) : print_both(set_beside(both), reports_);
+    return ExitStatus::ok;
+}
+
 ExitStatus CompareCommand::run() const {
+    if (keep_.empty() && reports_.size() > 1) {
+        if (reports_.size() == 2 && svg_.empty()) return compare_two();
+        return tell(compare_verb, {"two reports are compared, without --svg; --keep FILE adds up as many as there are"},
+                    ExitStatus::bad_config);
+    }
     const auto all = load_all(keep_, reports_);
     if (!all) {
-        fmt::print(stderr, "headway compare: {}\n", all.error().message);
-        return ExitStatus::bad_config;
+        return tell(compare_verb, all.error(), ExitStatus::bad_config);
     }
     if (!keep_.empty() && !keep(keep_, *all)) return ExitStatus::failure;
     if (!svg_.empty() && !write_file(compare_verb, svg_, chart_svg(chart_of(*all)))) return ExitStatus::failure;
