@@ -113,12 +113,25 @@ class CommandOfOthers(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         library = next(pathlib.Path("/lib").glob("*-linux-gnu*/libc.so.6"))
         pathlib.Path(folder.name, "libheadway-mpi.so").symlink_to(library)
-        self.own = ["--library-dir", folder.name, "--no-user"]
+        self.library = ["--library-dir", folder.name]
+        self.own = [*self.library, "--no-user"]
+        self.folder = folder.name
 
     def test_its_options_are_its_own(self):
         for dashes in ([], ["--"]):
             done = headway("run", *self.own, *dashes, "echo", "--no-user", "-j", "--", "run")
             self.assertEqual((done.stdout, done.stderr), ("--no-user -j -- run\n", ""))
+
+    def test_a_result_that_would_be_lost_is_told_before_the_job(self):
+        for words in (["run", *self.own, "--report"], ["record", *self.library, "--output"]):
+            for file, why in (("nowhere/x.json", "/nowhere: No such file or directory"), ("folder.json", "it is a folder")):
+                pathlib.Path(self.folder, "folder.json").mkdir(exist_ok=True)
+                done = headway(*words, f"{self.folder}/{file}", "echo", "has run")
+                with self.subTest(words=words, file=file):
+                    self.assertEqual((done.returncode, done.stdout), (BAD_COMMAND_LINE, ""))
+                    self.assertRegex(done.stderr, f"^headway: {words[-1]} .*: cannot be written: .*{why}")
+            done = headway(*words, f"{self.folder}/x.json", "echo", "has run")
+            self.assertEqual(done.stdout, "has run\n")
 
     def test_before_it_they_are_ours(self):
         done = headway("run", *self.own, "--reprot", "x.json", "echo")

@@ -127,6 +127,16 @@ std::vector<std::string> own_settings() {
     return names;
 }
 
+/// Why a file could not be written at the end of the job, whose result would be lost; "": it can be.
+std::string why_not_writable(const fs::path& file) {
+    std::error_code error;
+    const fs::path folder = fs::absolute(file, error).parent_path();
+    if (fs::is_directory(file, error)) return "it is a folder; name a file in it";
+    if (::access(folder.c_str(), W_OK) != 0) return fmt::format("{}: {}", folder.string(), std::strerror(errno));
+    if (::access(file.c_str(), F_OK) == 0 && ::access(file.c_str(), W_OK) != 0) return std::strerror(errno);
+    return "";
+}
+
 ExitStatus become(const std::vector<std::string>& command) {
     std::vector<char*> words;
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -269,6 +279,8 @@ JobCommand::Settings RunCommand::settings(const std::string& preload) const {
     if (report_ == "summary") {
         settings.emplace_back("HEADWAY_REPORT", report_);
     } else if (report_.ends_with(".json")) {
+        if (const auto why = why_not_writable(report_); !why.empty())
+            return tl::unexpected(refuse(fmt::format("--report {}: cannot be written: {}", report_, why)));
         settings.emplace_back("HEADWAY_REPORT", fs::absolute(report_).string());
     } else if (!report_.empty()) {
         return tl::unexpected(refuse(
@@ -289,6 +301,8 @@ RecordCommand::RecordCommand(const CommandLine& line)
 }
 
 JobCommand::Settings RecordCommand::settings(const std::string&) const {
+    if (const auto why = why_not_writable(recording_); !why.empty())
+        return tl::unexpected(refuse(fmt::format("--output {}: cannot be written: {}", recording_, why)));
     return std::vector{Setting{"HEADWAY_RECORD", fs::absolute(recording_).string()}};
 }
 
