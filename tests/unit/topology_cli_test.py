@@ -110,13 +110,38 @@ class Topology(unittest.TestCase):
         self.assertEqual(dot.count("penwidth=3"), 1)
         self.assertTrue(dot.startswith("graph network {"))
 
+    def test_the_name_of_the_output_decides_its_format(self):
+        source = CORPUS / "topology_toml/star.toml"
+        for verb, name in (("convert", "n.toml"), ("convert", "n.xml"), ("convert", "n.json"), ("draw", "n.svg"),
+                           ("draw", "n.dot")):
+            out, to = self.folder / name, {"xml": "simgrid"}.get(name[2:], name[2:])
+            with self.subTest(name=name):
+                self.assertEqual(headway(verb, source, "--output", out).returncode, 0)
+                self.assertEqual(out.read_text(), headway(verb, source, "--to", to).stdout if to != "json"
+                                 else headway(verb, source, "--json").stdout)
+        for verb, name, known in (("draw", "n.png", "svg, dot"), ("convert", "n.txt", "toml, slurm, simgrid, json"),
+                                  ("convert", "n", "toml")):
+            done = headway(verb, source, "--output", self.folder / name)
+            self.assertEqual((done.returncode, (self.folder / name).exists()), (2, False))
+            self.assertIn(f"its name does not tell a format that can be written; say --to {known}", done.stderr)
+
+    def test_a_dash_is_standard_output(self):
+        source = CORPUS / "topology_toml/star.toml"
+        for verb in ("convert", "draw"):
+            self.assertEqual(headway(verb, source, "-o", "-").stdout, headway(verb, source).stdout)
+
+    def test_a_speed_without_a_unit(self):
+        done = headway("check", "--link-speed-unit", "1", CORPUS / "slurm_topology/tree.conf")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('--link-speed-unit: "1" has no unit', done.stderr)
+
     def test_refusals(self):
         self.assertEqual(headway("check", self.folder / "none.toml").returncode, 2)
         self.assertIn("--from", headway("check", "/dev/null").stderr)
         self.assertEqual(headway("convert", CORPUS / "topology_toml/tree.toml",
                                  "--to", "slurm").returncode, 1)
         self.assertEqual(headway("convert", CORPUS / "topology_toml/star.toml",
-                                 "--output", self.folder / "no/such").returncode, 1)
+                                 "--output", self.folder / "no/such.toml").returncode, 1)
         self.assertEqual(headway("check", "--link-speed-unit", "x",
                                  CORPUS / "slurm_topology/tree.conf").returncode, 2)
 

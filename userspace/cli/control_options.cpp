@@ -6,10 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/network_options.hpp"
 #include "config/config.hpp"
 
 namespace headway {
+
+VerbOption add_config_option(const Verb& verb, std::string& file) {
+    file = config_default_path;
+    return verb.add_option("-c,--config", file, "configuration file").default_text(file).or_variable("HEADWAY_CONFIG");
+}
 
 void ControlOptions::add_to(const Verb& verb) {
     config_option_ = add_config_option(verb, config);

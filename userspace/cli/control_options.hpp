@@ -8,6 +8,9 @@
 
 namespace headway {
 
+/// --config, with its default.
+VerbOption add_config_option(const Verb& verb, std::string& file);
+
 /// Path of the control socket, as a headway.toml says.  A file with mistakes, or none where one is
 /// named, is told on stderr and stops nobody: headway off has to work just then.
 [[nodiscard]] std::string control_socket(const std::string& config, bool is_named);

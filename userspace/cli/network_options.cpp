@@ -11,6 +11,7 @@
 #include "base/limits.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
+#include "cli/control_options.hpp"
 #include "config/config.hpp"
 #include "config/network_line.hpp"
 #include "formats/matrix_csv.hpp"
@@ -135,11 +136,6 @@ Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
 
 }  // namespace
 
-VerbOption add_config_option(const Verb& verb, std::string& file) {
-    file = config_default_path;
-    return verb.add_option("-c,--config", file, "configuration file").default_text(file).or_variable("HEADWAY_CONFIG");
-}
-
 void add_pattern_options(const Verb& verb, PatternOptions& options) {
     const auto config = add_config_option(verb, options.config);
     verb.add_option(
@@ -236,6 +232,10 @@ Result<std::uint64_t> parse_message_size(std::string_view text) {
 }
 
 bool write_file(std::string_view verb, const std::string& name, const std::string& content) {
+    if (name == standard_output) {
+        fmt::print("{}", content);  // main() finds out whether it could be written
+        return true;
+    }
     std::ofstream file(name, std::ios::binary);
     file << content;
     file.close();

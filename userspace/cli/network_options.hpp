@@ -17,9 +17,6 @@
 
 namespace headway {
 
-/// --config, with its default.
-VerbOption add_config_option(const Verb& verb, std::string& file);
-
 struct PatternOptions {
     std::string config;
     std::string network;  ///< a line, instead of the file
@@ -64,6 +61,9 @@ struct ChosenPattern {
 
 /// "65536", "64KiB"; 1 byte .. 1 TiB.  Fails naming --bytes.
 [[nodiscard]] Result<std::uint64_t> parse_message_size(std::string_view text);
+
+/// The name of a file that stands for it.
+inline constexpr const char* standard_output = "-";
 
 /// Writes it all; false, having told so, if that fails.
 [[nodiscard]] bool write_file(std::string_view verb, const std::string& name,

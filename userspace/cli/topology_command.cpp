@@ -2,10 +2,12 @@
 // `headway topology check|draw|convert`: files that describe networks.
 #include <cstdio>
 #include <filesystem>
+#include <ranges>
+#include <span>
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "base/json.hpp"
 #include "cli/command.hpp"
@@ -24,7 +26,7 @@ struct TopologyOptions {
     std::vector<std::string> files;
     std::string from;    ///< toml, slurm, slurm-yaml, simgrid; empty: by the file's name
     std::string to;
-    std::string output;  ///< empty: standard output
+    std::string output = standard_output;
     std::string link_speed_unit;
     std::string default_rate;
     bool json = false;
@@ -159,12 +161,24 @@ ExitStatus check_files(const Context& context) {
 
 // ---------------------------------------------------------- draw and convert
 
-ExitStatus write_output(const TopologyOptions& options, const std::string& text) {
-    if (options.output.empty()) {
-        fmt::print("{}", text);
-        return ExitStatus::ok;
+struct NamedFormat {
+    const char* ending;
+    const char* format;
+};
+constexpr NamedFormat drawn[] = {{".svg", "svg"}, {".dot", "dot"}};
+constexpr NamedFormat said[] = {{".toml", "toml"}, {".conf", "slurm"}, {".xml", "simgrid"}, {".json", "json"}};
+
+/// By --to, or else by the end of the name of the file to write, or else the first one.
+Result<std::string> format_to_write(const TopologyOptions& options, std::span<const NamedFormat> formats) {
+    if (options.json) return "json";
+    if (!options.to.empty()) return options.to;
+    if (options.output == standard_output) return formats.front().format;
+    const std::string ending = std::filesystem::path(options.output).extension().string();
+    for (const NamedFormat& one : formats) {
+        if (ending == one.ending) return one.format;
     }
-    return write_file(topology_verb, options.output, text) ? ExitStatus::ok : ExitStatus::failure;
+    return failure("--output {}: its name does not tell a format that can be written; say --to {}", options.output,
+                   fmt::join(formats | std::views::transform(&NamedFormat::format), ", "));
 }
 
 Result<WrittenTopology> converted(const Context& context, const Input& input) {
@@ -188,7 +202,7 @@ ExitStatus convert_file(const Context& context) {
     for (const std::string& loss : written->losses) {
         fmt::print(stderr, "headway {}: {}\n", topology_verb, loss);
     }
-    return write_output(context.options, written->text);
+    return write_file(topology_verb, context.options.output, written->text) ? ExitStatus::ok : ExitStatus::failure;
 }
 
 }  // namespace
@@ -202,9 +216,9 @@ TopologyCommand::TopologyCommand(const CommandLine& line)
     add_input(check_, true);
     add_input(draw_, false);
     add_input(convert_, false);
-    draw_.add_option("--to", options_.to, "svg (default) or dot, for Graphviz")
+    draw_.add_option("--to", options_.to, "svg or dot, for Graphviz (default: by the name of --output, or svg)")
         .one_of({"svg", "dot"});
-    convert_.add_option("--to", options_.to, "toml (default), slurm, simgrid or json")
+    convert_.add_option("--to", options_.to, "toml, slurm, simgrid or json (default: by the name of --output, or toml)")
         .one_of({"toml", "slurm", "simgrid", "json"});
     add_output(draw_);
     add_output(convert_);
@@ -225,7 +239,7 @@ void TopologyCommand::add_input(const Verb& one, bool several) {
 }
 
 void TopologyCommand::add_output(const Verb& one) {
-    one.add_option("-o,--output", options_.output, "the file to write (default: standard output)");
+    one.add_option("-o,--output", options_.output, "the file to write; -: standard output").shows_default();
 }
 
 ExitStatus TopologyCommand::run() const {
@@ -246,8 +260,9 @@ ExitStatus TopologyCommand::run() const {
         context.slurm.default_rate = *rate;
     }
     if (check_.is_chosen()) return check_files(context);
-    if (options.json) options.to = "json";
-    else if (options.to.empty()) options.to = draw_.is_chosen() ? "svg" : "toml";
+    const auto to = draw_.is_chosen() ? format_to_write(options, drawn) : format_to_write(options, said);
+    if (!to) return tell(topology_verb, to.error(), ExitStatus::bad_config);
+    options.to = *to;
     return convert_file(context);
 }
 
