@@ -26,6 +26,17 @@ help: ## show this list
 packages: ## install the Debian packages of packages.txt that are missing (root)
 	@tests/lib/install-packages packages.txt
 
+.PHONY: packages-doctor
+packages-doctor: ## install the few Debian packages that `make doctor` needs (root)
+	@tests/lib/install-packages packages-doctor.txt
+
+.PHONY: doctor
+doctor: ## build headway doctor alone, build/doctor/bin/headway, in less than a minute
+	@cmake -G Ninja -S packaging/doctor -B $(BUILD)/doctor -DCMAKE_BUILD_TYPE=MinSizeRel >$(BUILD).cmake.log 2>&1 || \
+		{ cat $(BUILD).cmake.log; exit 1; }
+	@mv $(BUILD).cmake.log $(BUILD)/doctor/cmake.log
+	@cmake --build $(BUILD)/doctor -j $(JOBS)
+
 .PHONY: build
 build: modules programs ## build what is installed, and the test modules, into build/{bin,lib,kmod}
 
