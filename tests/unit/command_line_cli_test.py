@@ -102,7 +102,15 @@ class Config(unittest.TestCase):
             missing = str(pathlib.Path(folder, "nowhere.toml"))
             for done in (headway("plan", HEADWAY_CONFIG=missing), headway("plan", "-c", missing)):
                 self.assertEqual(done.returncode, BAD_COMMAND_LINE)
-                self.assertIn(f"{missing}: cannot be opened", done.stderr)
+                self.assertIn(f"{missing}: there is no such file", done.stderr)
+
+
+class Selftest(unittest.TestCase):
+    def test_who_is_not_root_is_told_so(self):
+        who = {"user": "nobody", "extra_groups": []} if os.geteuid() == 0 else {}
+        done = subprocess.run([HEADWAY, "selftest", "lo"], capture_output=True, text=True, check=False, **who)
+        self.assertEqual((done.returncode, done.stdout), (BAD_COMMAND_LINE, ""))
+        self.assertTrue(done.stderr.endswith("Operation not permitted; run it as root\n"), done.stderr)
 
 
 class CommandOfOthers(unittest.TestCase):

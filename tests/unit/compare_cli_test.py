@@ -115,6 +115,11 @@ class Compare(unittest.TestCase):
         for words in ("predicted and measured", "linear, paced: measured", "linear, paced: predicted"):
             self.assertIn(words, text)
 
+    def test_nothing_predicted_is_no_picture(self):
+        one = self.written("one.json", report(row("alltoallv", 4096, 1.0, None)))
+        self.assertIn("nothing to draw", self.compare("--svg", self.path("chart.svg"), one, status=1).stderr)
+        self.assertFalse(os.path.exists(self.path("chart.svg")))
+
     def test_what_is_no_report(self):
         for content in ("", "[]", "{}", '{"collectives": [3], "nodes": [], "daemon_wait_ns": 0}', "x" * 1000):
             with self.subTest(content=content):
@@ -127,7 +132,7 @@ class Compare(unittest.TestCase):
         self.assertIn("cannot be read", self.compare(self.path("nowhere.json"), status=2).stderr)
 
     def test_files_that_cannot_be_written(self):
-        one = self.written("one.json", report())
+        one = self.written("one.json", report(row("alltoall", 16384, 2.0, 1.9)))
         for option in ("--keep", "--svg"):
             self.compare(option, self.path("nowhere/file"), one, status=1)
 

@@ -196,6 +196,7 @@ class Agents(Computed):
     def test_mistakes_are_told_before_anything_is_done(self):
         for words, options in ((("--hosts", "two hosts"), ["--hosts", "x=127.0.0.1"]),
                                (("x is named twice",), ["--hosts", "x=127.0.0.1", "x=127.0.0.1"]),
+                               (("y is named twice",), ["--hosts", "x=127.0.0.1,y=127.0.0.1,y=127.0.0.1"]),
                                (("no.such.host.invalid",), ["--hosts", "x=127.0.0.1", "no.such.host.invalid"]),
                                (("--write", ".toml"), [*HOSTS, "--write", "network.txt"]),
                                (("--launch",), [*HOSTS, "--launch", " "]),

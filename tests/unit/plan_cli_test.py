@@ -222,8 +222,8 @@ class Plan(Cli):
                       sorted((CORPUS / "open_mpi_monitoring").glob("*.prof"))):
             if not files:
                 continue
-            answer = self.ask("plan", "--config", "star.toml", "--matrix", *files)
-            self.assertEqual(answer["operation"], "matrix")
+            done = self.run_headway("plan", "--config", "star.toml", "--json", "--matrix", *files)
+            self.assertEqual(json.loads(done.stdout)["operation"], "matrix", done.stderr)
 
     def test_rules_name_the_best_algorithm(self):
         """At 64 KiB linear ends before pairwise as planned: 8 ranks, 524288 bytes
@@ -272,7 +272,7 @@ class Plan(Cli):
         self.write("bad.csv", "0,x\n1,0\n")
         plan = ("plan", "--config", "star.toml")
         for args, told in (
-                (("--operation", "scan"), "--operation: \"scan\" is unknown"),
+                (("--operation", "scan"), "--operation: there is no \"scan\"; known here: alltoall, "),
                 (("--operation", "gather", "--bytes", "1", "--root", "z"), "--root: host \"z\""),
                 (("--operation", "gather", "--bytes", "1", "--root", "a0", "--hosts", "b[0-3]"),
                  "--root: host \"a0\" does not take part"),
@@ -353,6 +353,57 @@ class Predict(Cli):
                 (("--over", "hosts", "--bytes", "1..8"), "--over hosts wants one size")):
             with self.subTest(args=args):
                 self.assertIn(told, self.refused(*predict, *args))
+
+
+class Told(Cli):
+    """Nothing is assumed in silence."""
+
+    def test_changes_of_the_network_are_told(self):
+        for verb in ("plan", "predict"):
+            words = [verb, "--config", "star.toml", "--bytes", "64KiB"]
+            changed = [*words, "--what-if", "trunk=50mbit", "host=30mbit"]
+            self.assertRegex(self.run_headway(*changed).stdout, "(?m)^what if +trunk=50mbit, host=30mbit$")
+            self.assertEqual(self.ask(*changed)["what_if"], ["trunk=50mbit", "host=30mbit"])
+            self.assertNotIn("what if", self.run_headway(*words).stdout)
+            self.assertNotIn("what_if", self.ask(*words))
+
+    def test_hosts_without_a_rank_of_the_matrix_are_told(self):
+        self.write("two.csv", "0,5\n7,0\n")
+        for words, used in ((["--map-by", "slot"], "a0 to a1; 6 of 8"), (["--ranks-per-host", "2"], "a0; 7 of 8"),
+                            (["--ranks-per-host", "2", "--map-by", "node"], "a0 to a1; 6 of 8")):
+            done = self.run_headway("plan", "--config", "star.toml", "--matrix", "two.csv", *words)
+            self.assertEqual((done.returncode, done.stderr),
+                             (0, f"headway plan: the matrix's 2 ranks run on {used} hosts are idle\n"))
+
+    def test_an_operation_by_its_name_in_mpi(self):
+        for name in ("Alltoall", "MPI_Alltoall"):
+            self.assertEqual(self.ask("plan", "--config", "star.toml", "--operation", name)["operation"], "alltoall")
+        self.assertEqual(self.refused("plan", "--config", "star.toml", "--operation", "alltoal"),
+                         'headway plan: --operation: there is no "alltoal"; did you mean alltoall?\n')
+
+    def test_without_a_network_it_is_told_how_to_get_one(self):
+        for verb in ("plan", "predict"):
+            self.assertEqual(self.refused(verb, "--config", "no.toml"),
+                             f"headway {verb}: no.toml: there is no such file; name one by --config, say the network "
+                             "by --network, or write one: headway measure --hosts LIST --write headway.toml\n")
+
+
+class Recorded(Cli):
+    def test_what_was_recorded_is_planned_and_predicted(self):
+        """As its phases together are."""
+        def flow(source, destination, count):
+            return {"source": source, "destination": destination, "bytes": count, "messages": 1}
+        phases = [{"phase": 0, "operation": "point_to_point", "flows": [flow(0, 4, 9000), flow(1, 5, 100)]},
+                  {"phase": 1, "operation": "alltoall", "flows": [flow(0, 4, 1000)]}]
+        hosts = [f"{name}{number}" for name in "ab" for number in range(4)]
+        self.write("job.json", json.dumps({"headway_recording": 1, "ranks": 8, "hosts": hosts, "phases": phases}))
+        together = [{**flow(0, 4, 10000), "messages": 2}, flow(1, 5, 100)]
+        self.write("sum.json", json.dumps({"ranks": 8, "flows": together}))
+        for verb in ("plan", "predict"):
+            asked = [self.ask(verb, "--config", "star.toml", "--matrix", file) for file in ("job.json", "sum.json")]
+            self.assertEqual(asked[0], asked[1])
+        self.write("job.json", '{"headway_recording": 1}')
+        self.assertIn("job.json", self.refused("plan", "--config", "star.toml", "--matrix", "job.json"))
 
 
 if __name__ == "__main__":

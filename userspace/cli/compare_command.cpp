@@ -225,7 +225,10 @@ ExitStatus CompareCommand::run() const {
         return tell(compare_verb, all.error(), ExitStatus::bad_config);
     }
     if (!keep_.empty() && !keep(keep_, *all)) return ExitStatus::failure;
-    if (!svg_.empty() && !write_file(compare_verb, svg_, chart_svg(chart_of(*all)))) return ExitStatus::failure;
+    const Chart chart = chart_of(*all);
+    if (!svg_.empty() && chart.series.empty())
+        return tell(compare_verb, {"--svg: nothing was predicted, so that there is nothing to draw"}, ExitStatus::failure);
+    if (!svg_.empty() && !write_file(compare_verb, svg_, chart_svg(chart))) return ExitStatus::failure;
     if (json_) {
         fmt::print("{}", all->to_json());
     } else {

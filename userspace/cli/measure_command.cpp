@@ -72,9 +72,20 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 /// NAME or NAME=ADDRESS: a host by a name, and what the others call it.
+/// A list in which hosts have addresses is cut at its commas.
+std::vector<std::string> separated(const std::vector<std::string>& lists) {
+    std::vector<std::string> parts;
+    for (const std::string& list : lists) {
+        std::istringstream rest(list);
+        const char between = list.find('=') != std::string::npos ? ',' : '\n';
+        for (std::string part; std::getline(rest, part, between);) parts.push_back(part);
+    }
+    return parts;
+}
+
 Result<std::vector<MeasuredHost>> chosen_hosts(const std::vector<std::string>& lists) {
     std::vector<MeasuredHost> hosts;
-    for (const std::string& list : lists) {
+    for (const std::string& list : separated(lists)) {
         const auto equals = list.find('=');
         if (equals != std::string::npos) {
             hosts.push_back({list.substr(0, equals), list.substr(equals + 1)});

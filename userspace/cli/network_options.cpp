@@ -2,13 +2,16 @@
 #include "cli/network_options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <fmt/core.h>
 
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
+#include "base/nearest.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "cli/control_options.hpp"
@@ -18,6 +21,7 @@
 #include "formats/matrix_json.hpp"
 #include "formats/open_mpi_monitoring.hpp"
 #include "formats/rank_placement.hpp"
+#include "formats/recording_json.hpp"
 #include "look/device_speed.hpp"
 #include "models/fitted_file.hpp"
 #include "models/what_if.hpp"
@@ -74,6 +78,21 @@ Result<std::size_t> chosen_root(const Topology& topology, const std::string& nam
 
 // ------------------------------------------------------------------- matrices
 
+/// A recording as a whole: all its phases, by what they send.
+FileResult<TrafficMatrix> read_whole_recording(const NamedText& file) {
+    const auto recording = read_recording_json(file.text, file.file);
+    if (!recording) return tl::unexpected(recording.error());
+    std::vector<TrafficFlow> flows;
+    for (const RecordedPhase& phase : recording->phases)
+        flows.insert(flows.end(), phase.matrix.flows().begin(), phase.matrix.flows().end());
+    auto matrix = TrafficMatrix::make(static_cast<std::uint32_t>(recording->hosts.size()), std::move(flows));
+    if (matrix) return std::move(*matrix);
+    return tl::unexpected(std::vector<FileError>{
+        {std::string(file.file), 0, "", matrix.error().message, "see headway-formats(5) for the members"}});
+}
+
+bool is_recording(const NamedText& file) { return file.text.find("\"headway_recording\"") != std::string_view::npos; }
+
 FileResult<TrafficMatrix> parse_matrix(const std::vector<NamedText>& files) {
     const std::string& name = files.front().file;
     const std::string end = std::filesystem::path(name).extension().string();
@@ -83,6 +102,7 @@ FileResult<TrafficMatrix> parse_matrix(const std::vector<NamedText>& files) {
     };
     if (files.size() > 1) return mistake("it is not the only file", "only .prof files are several");
     if (end == ".csv") return read_matrix_csv(files.front().text, name);
+    if (end == ".json" && is_recording(files.front())) return read_whole_recording(files.front());
     if (end == ".json") return read_matrix_json(files.front().text, name);
     return mistake("its name does not tell its format", "end it in .csv, .json or .prof");
 }
@@ -104,11 +124,21 @@ Result<Exchange> placed(const TrafficMatrix& matrix, const ChosenPattern& patter
 
 // ------------------------------------------------------------------ the choice
 
+/// "MPI_Alltoall" is "alltoall".
+std::string operation_name(std::string_view said) {
+    std::string name(said.starts_with("MPI_") ? said.substr(4) : said);
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name;
+}
+
 Result<const PlannedOperation*> chosen_operation(const PatternOptions& options) {
-    const PlannedOperation* const operation = find_operation(options.operation);
+    const PlannedOperation* const operation = find_operation(operation_name(options.operation));
     if (operation == nullptr) {
-        return failure("--operation: \"{}\" is unknown; {} are known", options.operation,
-                       operation_names());
+        std::vector<std::string> known;
+        std::istringstream names(operation_names());
+        for (std::string name; std::getline(names >> std::ws, name, ',');) known.push_back(name);
+        return failure("--operation: there is no \"{}\"; {}", options.operation,
+                       did_you_mean(operation_name(options.operation), known));
     }
     if (!options.root.empty() && !operation->has_root) {
         return failure("--root: {} has none",
@@ -123,6 +153,7 @@ Result<void> choose(ChosenPattern& pattern, const PatternOptions& options) {
     pattern.planned = *operation;
     Topology& topology = pattern.config.topology;
     if (auto changed = apply_what_if(topology, options.what_if); !changed) return changed;
+    pattern.what_if = options.what_if;
     auto hosts = named_hosts(topology, options.hosts);
     if (!hosts) return tl::unexpected(hosts.error());
     pattern.hosts = std::move(*hosts);
@@ -185,12 +216,31 @@ FileResult<TrafficMatrix> load_matrix(const std::vector<std::string>& names) {
     return parse_matrix(files);
 }
 
+/// A matrix may have fewer ranks than there is place for: whose they are is told.
+void tell_idle_hosts(std::string_view verb, const TrafficMatrix& matrix, const ChosenPattern& pattern,
+                     const PatternOptions& options) {
+    const auto all = static_cast<std::uint32_t>(pattern.hosts.size());
+    const bool fills_hosts = *parse_rank_placement(options.map_by) == RankPlacement::by_slot;
+    const std::uint32_t places = fills_hosts ? options.ranks_per_host : 1;
+    const std::uint32_t used = (matrix.ranks() + places - 1) / places;
+    if (used == 0 || used >= all) return;
+    const std::string last = used == 1 ? "" : " to " + pattern.host_name(pattern.hosts[used - 1]);
+    fmt::print(stderr, "headway {}: the matrix's {} ranks run on {}{}; {} of {} hosts are idle\n", verb, matrix.ranks(),
+               pattern.host_name(pattern.hosts.front()), last, all - used, all);
+}
+
 std::optional<ChosenPattern> choose_pattern(std::string_view verb, const PatternOptions& options) {
     const auto refuse = [&](const Error& error) {
         (void)tell(verb, error, ExitStatus::bad_config);
         return std::nullopt;
     };
     ChosenPattern pattern;
+    std::error_code error;
+    if (options.network.empty() && !std::filesystem::exists(options.config, error)) {
+        return refuse({fmt::format("{}: there is no such file; name one by --config, say the network by --network, or "
+                                   "write one: headway measure --hosts LIST --write headway.toml",
+                                   options.config)});
+    }
     if (options.network.empty()) {
         auto config = load_config(options.config, PrefixesAre::optional);
         if (!config) {
@@ -212,6 +262,7 @@ std::optional<ChosenPattern> choose_pattern(std::string_view verb, const Pattern
     }
     auto exchange = placed(*matrix, pattern, options);
     if (!exchange) return refuse(exchange.error());
+    tell_idle_hosts(verb, *matrix, pattern, options);
     pattern.measured = std::move(*exchange);
     return pattern;
 }

@@ -36,6 +36,7 @@ inline constexpr std::size_t matrix_hosts_max = 128;
 
 struct ChosenPattern {
     Config config;  ///< with the changes of --what-if
+    std::vector<std::string> what_if;  ///< these changes, as they were given
     const PlannedOperation* planned = nullptr;  ///< never none
     std::vector<std::size_t> hosts;  ///< in the order in which they were named
     HostCounts counts;

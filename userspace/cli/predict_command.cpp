@@ -250,8 +250,9 @@ ExitStatus PredictCommand::run() const {
                     chart_svg(points_chart(what, *points, question.over_hosts)))) {
         return ExitStatus::failure;
     }
-    if (options_.json) print_points_json(what, *points);
-    else print_points_text(what, *points);
+    const auto& what_if = question.pattern.what_if;
+    if (options_.json) print_points_json(what, what_if, *points);
+    else print_points_text(what, what_if, *points);
     return ExitStatus::ok;
 }
 

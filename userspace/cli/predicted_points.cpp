@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
@@ -12,7 +12,9 @@
 
 namespace headway {
 
-void print_points_text(std::string_view what, const std::vector<PredictedPoint>& points) {
+void print_points_text(std::string_view what, const std::vector<std::string>& what_if,
+                       const std::vector<PredictedPoint>& points) {
+    if (!what_if.empty()) fmt::print("what if {}\n", fmt::join(what_if, ", "));
     for (const PredictedPoint& point : points) {
         fmt::print("{} of {} hosts", what, point.hosts);
         if (point.message_bytes) {
@@ -38,7 +40,8 @@ Json model_times_json(const ModelTimes& models) {
     return list;
 }
 
-void print_points_json(std::string_view what, const std::vector<PredictedPoint>& points) {
+void print_points_json(std::string_view what, const std::vector<std::string>& what_if,
+                       const std::vector<PredictedPoint>& points) {
     Json list = Json::array();
     for (const PredictedPoint& point : points) {
         list.push_back({{"message_bytes", point.message_bytes ? Json(*point.message_bytes)
@@ -47,7 +50,8 @@ void print_points_json(std::string_view what, const std::vector<PredictedPoint>&
                         {"models", model_times_json(point.models)},
                         {"left_out", point.models.left_out}});
     }
-    const Json json{{"operation", what}, {"points", std::move(list)}};
+    Json json{{"operation", what}, {"points", std::move(list)}};
+    if (!what_if.empty()) json["what_if"] = what_if;
     fmt::print("{}\n", json_text(json, 2));
 }
 

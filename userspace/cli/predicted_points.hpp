@@ -23,8 +23,11 @@ struct PredictedPoint {
 /// Writes each model's time and reason, without the models that were left out.
 [[nodiscard]] Json model_times_json(const ModelTimes& models);
 
-void print_points_text(std::string_view what, const std::vector<PredictedPoint>& points);
-void print_points_json(std::string_view what, const std::vector<PredictedPoint>& points);
+/// `what_if`: changes of the network that were asked for.
+void print_points_text(std::string_view what, const std::vector<std::string>& what_if,
+                       const std::vector<PredictedPoint>& points);
+void print_points_json(std::string_view what, const std::vector<std::string>& what_if,
+                       const std::vector<PredictedPoint>& points);
 [[nodiscard]] Chart points_chart(std::string_view what, const std::vector<PredictedPoint>& points,
                                  bool over_hosts);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `headway selftest`: whether gap frames take their time behind a device.
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -100,6 +101,13 @@ Result<GapFrameEvidence> test_device(const std::string& interface, bool& is_kept
     return result;
 }
 
+/// Of what the kernel refuses to everybody but root, or without the module.
+const char* advice(const Error& refused) {
+    if (refused.error_number == EPERM) return "; run it as root";
+    if (refused.error_number == ENOENT) return "; load the module: modprobe sch_gap, which headway-dkms builds";
+    return "";
+}
+
 const char* verdict_name(GapFrameVerdict verdict) {
     switch (verdict) {
         case GapFrameVerdict::passed: return "passed";
@@ -149,7 +157,7 @@ ExitStatus SelftestCommand::run() const {
     bool is_kept = false;
     const auto result = test_device(interface_, is_kept);
     if (!result) {
-        fmt::print(stderr, "headway selftest: {}\n", result.error().message);
+        fmt::print(stderr, "headway selftest: {}{}\n", result.error().message, advice(result.error()));
         return ExitStatus::bad_config;
     }
     const Json evidence = evidence_json(*result);

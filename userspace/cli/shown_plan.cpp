@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "base/hostlist.hpp"
 #include "jobs/node_planner.hpp"
@@ -298,6 +298,10 @@ Result<ShownPlan> show_matrix(const ChosenPattern& pattern, const std::vector<st
 void finish(ShownPlan& shown, const ChosenPattern& pattern) {
     note_small_buffers(shown);
     note_missing_prefixes(shown, pattern.config.topology);
+    if (!pattern.what_if.empty()) {
+        shown.facts.insert(shown.facts.begin(), {"what if", fmt::format("{}", fmt::join(pattern.what_if, ", "))});
+        shown.json["what_if"] = pattern.what_if;
+    }
     shown.json["paced"] = shown.paced;
     shown.json["reason"] = shown.reason;
     shown.json["rates_for"] =
