@@ -121,6 +121,9 @@ class Tutorial(unittest.TestCase):
     def test_cluster(self):
         self.assertGreaterEqual(self.look_up(prompted("Documentation/cluster.rst")), 3)
 
+    def test_troubleshooting(self):
+        self.assertGreaterEqual(self.look_up(prompted("Documentation/troubleshooting.rst")), 5)
+
     def test_readme(self):
         self.assertGreaterEqual(self.look_up(readme_commands()), 15)
 
