@@ -65,6 +65,8 @@ class CommandLine(unittest.TestCase):
                             "topology", "draw", "x", "--to", "svgg")
         self.assertIn('SHELL: there is no "powershell"; known here: bash, zsh, fish;',
                       headway("completion", "powershell").stderr)
+        self.assert_refused('headway fit: MODEL: there is no "contenton"; did you mean contention?',
+                            "fit", "contenton", "x")
         self.assertIn('--seconds: "0" is no number from 1 to 3600', headway("doctor", "--seconds", "0").stderr)
 
     def test_words_without_a_place(self):

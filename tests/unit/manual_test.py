@@ -104,6 +104,12 @@ class Manual(unittest.TestCase):
         ET.parse(self.folder / "times.svg")
         self.assertTrue((self.folder / "alltoall.rules").read_text().endswith("segment\n"))
 
+    def test_exit_statuses_are_those_of_the_program(self):
+        text = page_text()
+        table = text[text.index(".Sh EXIT STATUS"):text.index(".Sh EXAMPLES")]
+        source = (ROOT / "userspace/base/exit_status.hpp").read_text()
+        self.assertEqual(re.findall(r"^\.It (\d+)$", table, re.M), re.findall(r"= (\d+),", source))
+
     def test_options_are_those_of_the_program(self):
         text = page_text()
         synopsis = text[text.index(".Sh SYNOPSIS"):text.index(".Sh DESCRIPTION")]

@@ -180,7 +180,9 @@ void print_text(const FitReport& report) {
 FitCommand::FitCommand(const CommandLine& line)
     : Command(line, fit_verb, "find a model's parameters in measurements") {
     const Verb& fit = verb();
-    fit.add_option("MODEL", options_.model, "contention, manytoone or plogpt").required();
+    std::vector<std::string> names;
+    for (const FittedModel& model : models) names.emplace_back(model.name);
+    fit.add_option("MODEL", options_.model, "contention, manytoone or plogpt").required().one_of(names);
     fit.add_option("FILE", options_.file, "measurements, CSV or JSON").required();
     fit.add_option("--processes", options_.processes,
                    "of the measured collective; of a many-to-one the sources");
@@ -198,10 +200,6 @@ ExitStatus FitCommand::run() const {
     const auto* model = std::find_if(models.begin(), models.end(), [&](const FittedModel& known) {
         return known.name == options.model;
     });
-    if (model == models.end()) {
-        return usage_error(fmt::format("model \"{}\" is unknown; contention, manytoone and plogpt "
-                                       "are fitted", options.model));
-    }
     const auto input = read_input(*model, options);
     if (!input) return usage_error(input.error().message);
     const SteadyClock clock;
