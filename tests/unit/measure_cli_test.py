@@ -79,10 +79,17 @@ class Agents(Computed):
             checked = subprocess.run([HEADWAY, "topology", "check", *options, str(self.folder / name)], text=True,
                                      capture_output=True, check=False)
             self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            self.assertIn(f"{self.folder / name} is written", done.stderr)
+        taken = subprocess.run([HEADWAY, "check-config", str(self.folder / "headway.toml")], check=False,
+                               capture_output=True, text=True)
+        self.assertEqual(taken.stderr != "", "headwayd would refuse it: " in done.stderr)
+        for mistake in taken.stderr.splitlines():
+            self.assertIn(f"headwayd would refuse it: {mistake}", done.stderr)
         # what was written is what was found, and nothing has changed since
         for option, file in (("--config", self.folder / "headway.toml"), ("--since", document)):
             again = headway("--from", str(document), option, str(file))
-            self.assertEqual((again.returncode, again.stdout), (0, ""))
+            self.assertEqual((again.returncode, again.stdout),
+                             (0, "nothing differs by more than what can be told apart\n"))
         toml = re.sub(r'rate = ".*"', 'rate = "1mbit"', (self.folder / "headway.toml").read_text())
         (self.folder / "wrong.toml").write_text(toml)
         wrong = headway("--from", str(document), "--config", str(self.folder / "wrong.toml"))

@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
+#include "config/config.hpp"
 #include "config/network_file.hpp"
 #include "config/user_networks.hpp"
 #include "formats/simgrid_platform.hpp"
@@ -148,6 +149,17 @@ Result<WrittenTopology> written(const NetworkTree& tree, WrittenAs format) {
     return WrittenTopology{"# Written by headway measure.\n" + write_topology_toml(tree), {}};
 }
 
+/// Says what has been written, and whether it is a configuration that headwayd takes.
+void tell_written(const std::string& file, const WrittenTopology& topology) {
+    fmt::print(stderr, "headway measure: {} is written\n", file);
+    for (const std::string& loss : topology.losses) fmt::print(stderr, "headway measure: {}: {}\n", file, loss);
+    if (!file.ends_with(".toml")) return;
+    const auto config = parse_config(topology.text, file);
+    if (config) return;
+    for (const FileError& mistake : config.error())
+        fmt::print(stderr, "headway measure: headwayd would refuse it: {}\n", mistake.to_string());
+}
+
 /// Writes all files, or none if any cannot be written.
 Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>& files) {
     std::vector<WrittenTopology> texts;
@@ -158,7 +170,7 @@ Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (!write_file(measure_verb, files[i], texts[i].text)) return failure("nothing more is written");
-        for (const std::string& loss : texts[i].losses) fmt::print(stderr, "headway measure: {}: {}\n", files[i], loss);
+        tell_written(files[i], texts[i]);
     }
     return {};
 }
@@ -225,6 +237,7 @@ ExitStatus compare_document(const MeasureOptions& options) {
         return tell(measure_verb, {"--from: say what to compare it with, --config or --since"}, ExitStatus::bad_config);
     const auto sentences = compared(*said, links_of(*document), hosts, *document->resolution_s);
     if (options.json) fmt::print("{}\n", json_text(OrderedJson(sentences), 2));
+    else if (sentences.empty()) fmt::print("nothing differs by more than what can be told apart\n");
     else
         for (const std::string& sentence : sentences) fmt::print("{}\n", sentence);
     return sentences.empty() ? ExitStatus::ok : ExitStatus::failure;

@@ -26,7 +26,7 @@ void print_points_text(std::string_view what, const std::vector<std::string>& wh
                        prediction_range_text(time.low_s, time.high_s), time.reason);
         }
         for (const std::string& reason : point.models.left_out) {
-            fmt::print("  without {}\n", reason);
+            fmt::print("  left out: {}\n", reason);
         }
         fmt::print("\n");
     }
