@@ -276,6 +276,12 @@ TEST(Verdict, NothingSentTellsNothing) {
     expect_verdict(Answer::would_not_help, "100 segments were sent to b0", after_traffic({.segments = 100}));
 }
 
+TEST(Verdict, AHostThatDoesNotAnswerIsNamed) {
+    Look look = after_traffic({});
+    look.paths.front().is_silent = true;
+    expect_verdict(Answer::cannot_tell, "no answer has come from b0 Name hosts that answer", look);
+}
+
 TEST(Verdict, WhatWasSentToOthersDoesNotCount) {
     Look look = after_traffic({.segments = 5000, .timeouts = 3});
     look.paths.front().connections.clear();
@@ -395,9 +401,11 @@ TEST(Doctor, TheSystemsLeastTimeOutHoldsWhereARouteHasNone) {
 }
 
 TEST(Doctor, LooksAtThisMachine) {
-    const Look seen = look({"127.0.0.1", "no such host"}, "/nonexistent/control.sock");
+    Look seen = look({"127.0.0.1", "no such host"}, "/nonexistent/control.sock");
+    ask_silent_hosts(seen);
     ASSERT_EQ(seen.paths.size(), 1U);
     EXPECT_EQ(seen.paths.front().device, "lo");
+    EXPECT_FALSE(seen.paths.front().is_silent) << "a refusal is an answer";
     ASSERT_EQ(seen.failures.size(), 1U);
     EXPECT_EQ(seen.failures.front().host, "no such host");
     EXPECT_EQ(seen.devices.at("lo").fact("mtu"), "65536");

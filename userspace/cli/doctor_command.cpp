@@ -82,6 +82,7 @@ void print_path(const Look& look, const HostPath& path) {
                path.congestion_control.empty() ? look.setting("tcp_congestion_control")
                                                : path.congestion_control);
     if (path.longest_rtt_us() > 0) fmt::print(", round trip {:.2f} ms", path.longest_rtt_us() / 1e3);
+    if (path.is_silent) fmt::print(", and it has not answered");
     fmt::print("\n");
 }
 
@@ -135,6 +136,7 @@ OrderedJson paths_json(const Look& look) {
         list.push_back({{"host", path.host},
                         {"address", path.address},
                         {"interface", path.device},
+                        {"answers", !path.is_silent},
                         {"gateway", path.gateway.empty() ? OrderedJson() : OrderedJson(path.gateway)},
                         {"source", path.source},
                         {"mtu_bytes", path.mtu_bytes == 0 ? OrderedJson() : OrderedJson(path.mtu_bytes)},
@@ -259,6 +261,7 @@ ExitStatus DoctorCommand::run() const {
     report.after = look(hosts_, socket);
     report.between = std::chrono::steady_clock::now() - began;
     keep_ended_connections(report.after, connections);
+    ask_silent_hosts(report.after);
     report.findings = judge(report.before, report.after, report.between);
     report.verdict = verdict(report.before, report.after, report.findings, report.between);
     json_ ? print_json(report) : print_text(report);

@@ -6,13 +6,19 @@
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <sstream>
 
+#include "base/file_descriptor.hpp"
 #include "base/host_address.hpp"
 #include "kernel/kernel_diff.hpp"
 #include "kernel/netlink_attributes.hpp"
@@ -105,6 +111,35 @@ std::string default_device() {
         if (words >> device >> destination && destination == "00000000") return device;
     }
     return "";
+}
+
+// ------------------------------------------------------------------- questions
+
+constexpr std::uint16_t discard_port = 9;
+constexpr std::chrono::milliseconds answer_patience{800};  // less than TCP's first time-out
+
+/// A connection that is being opened; none: it cannot be.
+std::optional<FileDescriptor> begin_to_connect(const std::string& address) {
+    sockaddr_in v4{};
+    sockaddr_in6 v6{};
+    v4.sin_family = AF_INET;
+    v6.sin6_family = AF_INET6;
+    v4.sin_port = v6.sin6_port = htons(discard_port);
+    const bool is_v4 = ::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1;
+    if (!is_v4 && ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) != 1) return std::nullopt;
+    FileDescriptor file(::socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!file) return std::nullopt;
+    const auto* const to = is_v4 ? reinterpret_cast<const sockaddr*>(&v4) : reinterpret_cast<const sockaddr*>(&v6);
+    (void)::connect(file.get(), to, is_v4 ? sizeof(v4) : sizeof(v6));
+    return file;
+}
+
+/// After poll() has told of it, or its time is up.
+bool has_answered(const FileDescriptor& file, short events) {
+    int error = 0;
+    socklen_t size = sizeof(error);
+    if (events == 0 || ::getsockopt(file.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) return false;
+    return error == 0 || error == ECONNREFUSED || error == ECONNRESET;
 }
 
 // --------------------------------------------------------------------- devices
@@ -209,6 +244,21 @@ void look_at_connections(Look& look) {
         for (const TcpFlow& flow : *flows) {
             if (address && flow.remote == *address) path.connections[flow.cookie] = flow;
         }
+    }
+}
+
+void ask_silent_hosts(Look& look) {
+    const auto deadline = std::chrono::steady_clock::now() + answer_patience;
+    std::vector<std::pair<HostPath*, FileDescriptor>> asked;
+    for (HostPath& path : look.paths) {
+        if (!path.connections.empty()) continue;
+        if (auto file = begin_to_connect(path.address)) asked.emplace_back(&path, std::move(*file));
+    }
+    for (auto& [path, file] : asked) {
+        pollfd waiting{file.get(), POLLOUT, 0};
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        (void)::poll(&waiting, 1, std::max(0, static_cast<int>(left.count())));
+        path->is_silent = !has_answered(file, waiting.revents);
     }
 }
 

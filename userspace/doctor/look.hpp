@@ -29,6 +29,7 @@ struct HostPath {
     std::uint32_t mtu_bytes = 0;            ///< 0: the device's
     std::optional<std::uint32_t> rto_min_ms;  ///< of the route; none: the system's
     std::string congestion_control;         ///< of the route; "": the system's
+    bool is_silent = false;  ///< ask_silent_hosts() has had no answer
     std::map<std::uint64_t, TcpInfoCounts> connections{};  ///< to the host, by the kernel's number
 
     /// Returns the longest round trip of these connections; 0: of none it is known.
@@ -79,6 +80,10 @@ struct Look {
 
 /// Brings the connections of a look up to date, and keeps those that have ended.
 void look_at_connections(Look& look);
+
+/// Asks the hosts to which there is no connection for one, on a port that nobody serves: a refusal is
+/// an answer.  It waits for all of them for less than TCP's first time-out.
+void ask_silent_hosts(Look& look);
 
 /// Adds the connections that have ended since an earlier look to the same hosts.
 void keep_ended_connections(Look& look, const Look& earlier);

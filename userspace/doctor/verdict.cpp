@@ -23,7 +23,7 @@ public:
         if (const auto self = own_host(); !self.empty())
             return cannot_tell(fmt::format("{} is this node itself", self),
                                "Name hosts that this node sends to.");
-        if (segments() < segments_that_tell) return little_sent();
+        if (segments() < segments_that_tell) return is_anybody_silent() ? of_silent_hosts() : little_sent();
         if (sent_.timeouts > 0 && (after_.paths.empty() || sent_.hosts_again > 0)) return of_timeouts();
         if (is_lossy() && seconds_ < long_look_s) return without_timeouts_yet();
         return nobody_waited();
@@ -43,6 +43,7 @@ private:
         const auto found = std::find_if(after_.paths.begin(), after_.paths.end(), is_own);
         return found != after_.paths.end() ? found->host : "";
     }
+    [[nodiscard]] bool is_anybody_silent() const { return std::ranges::any_of(after_.paths, &HostPath::is_silent); }
     [[nodiscard]] bool is_lossy() const {
         const auto again = after_.paths.empty() ? sent_.again : sent_.hosts_again;
         return static_cast<double>(again) > retransmitted_share * static_cast<double>(segments());
@@ -64,6 +65,12 @@ private:
                         segments() == 1 ? "1 segment was" : fmt::format("{} segments were", segments()),
                         after_.paths.empty() ? "" : " to" + hosts(), seconds_),
             fmt::format("Run it while your MPI program runs, or: headway doctor{} -- mpirun ./program.", named));
+    }
+    [[nodiscard]] Verdict of_silent_hosts() const {
+        std::string list;
+        for (const HostPath& path : after_.paths) list += path.is_silent ? " " + path.host : "";
+        return cannot_tell("no answer has come from" + list,
+                           "Name hosts that answer; a firewall may drop what is sent to TCP's port 9.");
     }
     [[nodiscard]] Verdict of_timeouts() const {
         const std::string waited =
