@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fork_mark.hpp"
 #include "job_name.hpp"
@@ -208,24 +209,27 @@ HostTraffic traffic_around(const HostSet& ring, const HostSet& sorted) {
     return traffic;
 }
 
-/// `among`: places of hosts of the job.  None: `reason` says which argument makes no sense.
-std::optional<PatternKey> key_of(const JobHosts& hosts, const std::string& operation, const char* root,
-                                 const HostSet& among, std::string& reason) {
+/// `among`: places of hosts of the job, ascending but for a ring.  None: `reason` says which argument makes no sense.
+std::optional<PatternKey> key_of(const JobHosts& hosts, std::string_view operation, const char* root,
+                                 HostSet among, std::string& reason) {
     const bool is_ring = operation == ring_name;
     const auto known = is_ring ? Operation::allgather : operation_named(operation);
     // programs of this interface have all their messages under way at once
     if (!is_ring && (!known || own_algorithm_of(*known) != Algorithm::linear)) {
-        reason = operation + " is no operation that can be paced here";
+        reason = std::string(operation) + " is no operation that can be paced here";
         return std::nullopt;
     }
-    HostSet sorted = among;
-    std::sort(sorted.begin(), sorted.end());
-    PatternKey key{*known, sorted, no_root, is_ring ? Algorithm::ring : Algorithm::linear};
-    if (is_ring) key.traffic = traffic_around(among, sorted);
+    PatternKey key{*known, std::move(among), no_root, Algorithm::linear};
+    if (is_ring) {
+        const HostSet ring = key.hosts;
+        key.algorithm = Algorithm::ring;
+        std::sort(key.hosts.begin(), key.hosts.end());
+        key.traffic = traffic_around(ring, key.hosts);
+    }
     if (!has_root(*known)) return key;
     const auto place = places_of(hosts, &root, 1);
-    if (!place || !std::binary_search(sorted.begin(), sorted.end(), place->front())) {
-        reason = operation + " needs a root, which is one of the job's hosts";
+    if (!place || !std::binary_search(key.hosts.begin(), key.hosts.end(), place->front())) {
+        reason = std::string(operation) + " needs a root, which is one of the job's hosts";
         return std::nullopt;
     }
     key.root_host = place->front();
@@ -266,12 +270,13 @@ std::uint64_t enter_own(headway_session& session, const PatternKey& key, std::ui
 
 /// Null: an argument makes no sense.
 headway_exchange* exchange_among(headway_session& session, Session& open, const char* operation,
-                                 const char* root, const HostSet& among) {
+                                 const char* root, HostSet among) {
     if (session.hosts.names().empty()) {
         session.reason = "headway_set_hosts() has not been called";
         return nullptr;
     }
-    const auto key = key_of(session.hosts, operation != nullptr ? operation : "nothing", root, among, session.reason);
+    const auto key = key_of(session.hosts, operation != nullptr ? operation : "nothing", root, std::move(among),
+                            session.reason);
     if (!key) return nullptr;
     if (!open.has_daemon()) begin_own(session);  // so that the first call need not wait for it
     return &session.exchanges.try_emplace(*key, headway_exchange{&open.place_of(*key)}).first->second;
@@ -361,9 +366,11 @@ headway_exchange* headway_exchange_of(headway_session* session, const char* oper
 headway_exchange* headway_exchange_among(headway_session* session, const char* operation, const char* root,
                                          const char* const* hosts, size_t host_count) noexcept {
     return with(session, static_cast<headway_exchange*>(nullptr), [&](Session& open) {
-        const auto among = places_of(session->hosts, hosts, hosts != nullptr ? host_count : 0);
+        auto among = places_of(session->hosts, hosts, hosts != nullptr ? host_count : 0);
+        if (among && (operation == nullptr || ring_name != std::string_view(operation)))
+            std::sort(among->begin(), among->end());
         if (among && (!among->empty() || session->hosts.names().empty()))
-            return exchange_among(*session, open, operation, root, *among);
+            return exchange_among(*session, open, operation, root, std::move(*among));
         session->reason = "an exchange needs hosts of headway_set_hosts(), each once";
         return static_cast<headway_exchange*>(nullptr);
     });

@@ -93,7 +93,9 @@ Config random_config(Random& random) {
 
 /// A job of some hosts, in any order.
 ChosenPattern random_job(Random& random) {
-    ChosenPattern pattern{random_config(random), find_operation("alltoall"), {}, {}, {}, {}};
+    ChosenPattern pattern{};
+    pattern.config = random_config(random);
+    pattern.planned = find_operation("alltoall");
     const Topology& topology = pattern.config.topology;
     for (std::size_t host = 0; host < topology.host_count(); ++host) pattern.hosts.push_back(host);
     random.shuffle(pattern.hosts);
