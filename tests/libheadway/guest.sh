@@ -51,7 +51,8 @@ gloo() {
 	words=("$work/gloo_alltoall" "$1" $message_bytes $calls "$store" eth0 "${peers[@]%%=*}")
 }
 
-# run NAME PROGRAM [NAME=VALUE...]: a process on every node; its output is in NAME.RANK
+# run NAME PROGRAM [NAME=VALUE...]: a process on every node; its output is in NAME.RANK.  That on the node $watched
+# is a doctor's command
 run() {
 	local name=$1 program=$2 rank=0 node status=0 process store
 	local -a processes=() words
@@ -59,7 +60,14 @@ run() {
 	store=$(mktemp -d)
 	for node in $(hw_nodes); do
 		$program $rank
-		hw_node_spawn "$node" "$work/$name.$rank" env LD_LIBRARY_PATH=$work "$@" "${words[@]}"
+		words=(env "LD_LIBRARY_PATH=$work" "$@" "${words[@]}")
+		if [[ $node == "${watched:-}" ]]; then
+			# shellcheck disable=SC2016 # by the inner shell
+			hw_node_spawn "$node" "$work/doctor.$name.$node" $work/headway doctor --json --config $work/headway.toml \
+				$(other_side) -- sh -c 'out=$1; shift; exec "$@" >"$out"' sh "$work/$name.$rank" "${words[@]}"
+		else
+			hw_node_spawn "$node" "$work/$name.$rank" "${words[@]}"
+		fi
 		processes+=("$HW_SPAWNED")
 		rank=$((rank + 1))
 	done
@@ -69,14 +77,19 @@ run() {
 	return $status
 }
 
+# other_side: the addresses of the other cluster
+other_side() {
+	local node
+	for ((node = 0; node < nodes; node++)); do
+		hw_node_address b$node
+	done
+}
+
 # start_doctor NAME NODE SECONDS: it begins to look at the way from that node to the other cluster
 start_doctor() {
-	local addresses=() node
-	for ((node = 0; node < nodes; node++)); do
-		addresses+=("$(hw_node_address b$node)")
-	done
+	# shellcheck disable=SC2046 # words
 	hw_node_spawn "$2" "$work/doctor.$1.$2" $work/headway doctor --json --seconds "$3" \
-		--config $work/headway.toml "${addresses[@]}"
+		--config $work/headway.toml $(other_side)
 }
 
 # diagnosis NAME NODE: the interface, whether headwayd answers, whether there were time-outs,
@@ -138,15 +151,9 @@ test_unpaced() {
 }
 
 test_paced() {
-	local before status=0
+	local before watched=$stalled
 	before=$(hw_trunk_drops)
-	start_doctor paced $stalled 1
-	local doctor=$HW_SPAWNED
-	until [[ ! -e /proc/$doctor ]]; do
-		run paced tcp || status=1
-	done
-	ktap_result $status "with headwayd: the program runs"
-	wait "$doctor" || :
+	ktap_check "with headwayd: the program runs" run paced tcp
 	ktap_equal "headway doctor sees no time-out then, whatever there was since the node's start" \
 		"eth0 True none: would not help" "$(diagnosis paced $stalled)"
 	ktap_equal "every call is paced" "0 $calls" \
