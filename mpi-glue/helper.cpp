@@ -192,7 +192,7 @@ void Helper::join_by_planner() {
 }
 
 /// Collective over MPI_COMM_WORLD.  What is lost in spite of all, and what is not paced, waits for a shorter
-/// time-out, if the kernels of all ranks allow that.  In microseconds; 0: the kernels' own holds.
+/// time-out, if the kernels of all ranks allow that.  In microseconds; 0: the kernels' own holds for all connections.
 int Helper::shorten_waits_of_all() noexcept {
     constexpr int none = std::numeric_limits<int>::max();
     int own_us = none;
@@ -200,8 +200,9 @@ int Helper::shorten_waits_of_all() noexcept {
     const int all_us = reduce_over_job(own_us, MPI_MAX);
     if (all_us == none) return 0;
     const auto addresses = addresses_of_all();
-    if (addresses) (void)has_memory_for([&] { shorten_waits(*addresses, sockets_of_program_, all_us); });
-    return all_us;
+    int shortened = 0;
+    if (addresses) (void)has_memory_for([&] { shortened = shorten_waits(*addresses, sockets_of_program_, all_us); });
+    return reduce_over_job(shortened, MPI_MAX) > 0 ? all_us : 0;
 }
 
 /// At rank 0; the reason if no plan can be had.

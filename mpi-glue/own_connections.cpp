@@ -91,12 +91,14 @@ std::set<int> own_tcp_sockets() {
     return sockets;
 }
 
-void shorten_waits(const std::set<Address>& others, const std::set<int>& spared, int us,
-                   const SetSocketTime& set) {
+int shorten_waits(const std::set<Address>& others, const std::set<int>& spared, int us,
+                  const SetSocketTime& set) {
+    int shortened = 0;
     for_each_tcp_socket([&](int socket) {
         if (spared.contains(socket) || !others.contains(other_end_of(socket))) return;
-        if (set(socket, delack_max_us, us)) (void)set(socket, rto_min_us, us);
+        if (set(socket, delack_max_us, us) && set(socket, rto_min_us, us)) ++shortened;
     });
+    return shortened;
 }
 
 }  // namespace headway::glue

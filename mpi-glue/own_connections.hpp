@@ -42,8 +42,8 @@ using SetSocketTime = std::function<bool(int socket, int option, int us)>;
 
 /// Gives that wait to the connections whose other end is at one of the addresses, but for `spared`
 /// descriptors.  Both ends of a connection need it: who sends again after a shorter time than the other
-/// one waits with its acknowledgment sends in vain.
-void shorten_waits(const std::set<Address>& others, const std::set<int>& spared, int us,
-                   const SetSocketTime& set = set_socket_time);
+/// one waits with its acknowledgment sends in vain.  Returns how many connections have it now.
+[[nodiscard]] int shorten_waits(const std::set<Address>& others, const std::set<int>& spared, int us,
+                                const SetSocketTime& set = set_socket_time);
 
 }  // namespace headway::glue
