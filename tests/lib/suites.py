@@ -37,6 +37,7 @@ IDLE_LIMIT_S = 600          # with less than IDLE_CPU_S of processor time
 IDLE_CPU_S = 1
 WALL_LIMIT_S = 7200         # of what waits and looks, waits and looks, for ever
 TOLD_FACTOR = 1.5           # times the budget, told in the last lines
+BEFORE_LINES = 20           # of a log, told before a failure
 LINE = re.compile(r"(not )?ok\b(.*)")
 
 
@@ -179,17 +180,21 @@ def count(text, status, why=""):
 
 
 def failures_of(text, most_lines=60):
-    """The lines of a log that say what failed, each with the comments before and after it, for some
-    suites say why first and some afterwards; or how it ends, if none was told."""
+    """The lines of a log that say what failed, or how the log ends, if none was told.  Each failure has
+    the last lines before it (of a guest that broke, say) and the comments after it, for some suites say
+    why first and some afterwards.  A test within a test (of a guest) has an indent; the test around it
+    says only that one of them failed."""
     kept, before, failed = [], [], False
     for line in text.splitlines():
-        if line.startswith("#"):
-            (kept if failed else before).append(line[:300])
-        elif match := LINE.match(line):
+        if match := LINE.match(line.lstrip()):
             failed = bool(match[1]) and "# TODO" not in line
             if failed:
-                kept += [*before, line[:300]]
+                kept += [*before[-BEFORE_LINES:], line[:300]]
             before = []
+        elif failed and line.lstrip().startswith("#"):
+            kept.append(line[:300])
+        else:
+            before.append(line[:300])
     return kept[:most_lines] or ["the end of its log:", *("| " + line for line in text.splitlines()[-40:])]
 
 

@@ -41,6 +41,12 @@ class Counting(unittest.TestCase):
     def test_failures_are_told_with_what_is_said_of_them(self):
         text = "# of a\nok 1 a\n# before b\nnot ok 2 b\n# after b\nok 3 c\n# of d\nnot ok 4 d # TODO known\n"
         self.assertEqual(suites.failures_of(text), ["# before b", "not ok 2 b", "# after b"])
+        guest = "    ok 1 a\n    not ok 2 b\n    # got: 3\n    ok 3 c\n    # Totals: fail:1\nnot ok 1 guest\n"
+        self.assertEqual(suites.failures_of(guest),
+                         ["    not ok 2 b", "    # got: 3", "    # Totals: fail:1", "not ok 1 guest"])
+        broken = "ok 1 a\n" + 30 * "starts\n" + "panic\nnot ok 2 guest\n1..2\n"
+        self.assertEqual(suites.failures_of(broken),
+                         (suites.BEFORE_LINES - 1) * ["starts"] + ["panic", "not ok 2 guest"])
         self.assertEqual(suites.failures_of("broken\n"), ["the end of its log:", "| broken"])
 
 
