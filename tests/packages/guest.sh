@@ -146,6 +146,7 @@ test_start() {
 	ktap_check "the configuration has no mistakes" headway check-config $config
 	ktap_check "the daemon is enabled and starts" systemctl enable --now headwayd headway-wait
 	ktap_equal "it paces" "active gap 1:" "$(property ActiveState) $(qdisc)"
+	journalctl --sync
 	ktap_equal "with phases, by the module" "1 1" \
 		"$(journalctl --unit headwayd.service --output cat --no-pager | grep -c 'with phases') $(grep -c '^sch_gap ' /proc/modules)"
 	start_other_daemons
