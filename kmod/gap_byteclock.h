@@ -201,7 +201,7 @@ static inline void gap_clock_set_link_rate(struct gap_clock *clock,
  * struct gap_rate - one rate of a class
  * @rate: bytes of wire time per second, or GAP_RATE_UNLIMITED; 0: not set
  * @rem: what the divisions left over, in units of 1/@rate byte-times
- * @wire: length of the last frame in byte-times, 0: none yet
+ * @wire: length of the last frame, or GSO packet, in byte-times, 0: none yet
  * @quot: byte-times that a frame of that length takes at this rate,
  * @mod: and what that division leaves over
  */
@@ -235,7 +235,7 @@ static inline u64 gap_rate_interval(struct gap_rate *rate, u64 link_rate, u32 wi
 	u64 interval;
 
 	if (unlikely(rate->wire != wire)) {
-		/* wire < 2^17 and link_rate < 2^40: no overflow */
+		/* wire <= GAP_BURST_MAX_BYTES and link_rate < 2^40: no overflow */
 		rate->quot = div64_u64_rem((u64)wire * link_rate, rate->rate, &rate->mod);
 		rate->wire = wire;
 	}

@@ -10,6 +10,7 @@
 
 static struct netlink_range_validation gap_class_rate_range = { 1, GAP_RATE_UNLIMITED };
 static struct netlink_range_validation gap_class_expires_range = { 0, GAP_EXPIRES_MAX_NS };
+static struct netlink_range_validation gap_class_burst_range = { 0, GAP_BURST_MAX_BYTES };
 
 static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
 	[TCA_GAP_CLASS_RATE64] =
@@ -19,6 +20,8 @@ static const struct nla_policy gap_class_policy[TCA_GAP_CLASS_MAX + 1] = {
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_rate_range),
 	[TCA_GAP_CLASS_EXPIRES_NS] =
 		NLA_POLICY_FULL_RANGE(NLA_U64, &gap_class_expires_range),
+	[TCA_GAP_CLASS_BURST] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &gap_class_burst_range),
 };
 
 /* What a request asks for, checked. */
@@ -118,6 +121,16 @@ static int gap_class_check_lease(const struct gap_class *cl, struct nlattr **tb,
 	return -EINVAL;
 }
 
+static int gap_class_check_burst(const struct gap_class *cl, const struct nlattr *burst,
+				 struct netlink_ext_ack *extack)
+{
+	if (!burst || !nla_get_u32(burst) || !cl || gap_class_is_leaf(cl))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, burst,
+			    "only a class without children has packets that a burst keeps whole");
+	return -EINVAL;
+}
+
 /* @cl: NULL for a new class. */
 static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl,
 			   struct nlattr **tca, struct gap_class_request *req,
@@ -143,6 +156,8 @@ static int gap_class_parse(const struct gap_sched *q, const struct gap_class *cl
 		err = gap_class_check_rate(q, nla_get_u64(fallback), fallback, extack);
 	if (!err)
 		err = gap_class_check_lease(cl, req->tb, extack);
+	if (!err)
+		err = gap_class_check_burst(cl, req->tb[TCA_GAP_CLASS_BURST], extack);
 	if (!err && req->tb[TCA_GAP_CLASS_PHASES])
 		err = gap_class_check_phases(q, cl, req, extack);
 	return err;
@@ -192,9 +207,12 @@ static void gap_class_apply(struct gap_sched *q, struct gap_class *cl,
 	struct nlattr *rate = req->tb[TCA_GAP_CLASS_RATE64];
 	struct nlattr *fallback = req->tb[TCA_GAP_CLASS_FALLBACK64];
 	struct nlattr *expires = req->tb[TCA_GAP_CLASS_EXPIRES_NS];
+	struct nlattr *burst = req->tb[TCA_GAP_CLASS_BURST];
 	struct tc_gap_phase_rate entry;
 	unsigned int i;
 
+	if (burst)
+		WRITE_ONCE(cl->burst_bytes, nla_get_u32(burst));	/* read by dumps */
 	if (fallback)
 		cl->fallback = nla_get_u64(fallback);
 	if (expires)
@@ -288,6 +306,7 @@ static int gap_class_add(struct Qdisc *sch, u32 classid, struct gap_class *paren
 		swap(parent->qdisc, parent_qdisc);
 		swap(parent->phases, table);
 		parent->charged = &parent->rate;
+		parent->burst_bytes = 0;
 	}
 	if (parent)
 		parent->child_count++;
@@ -462,6 +481,13 @@ static int gap_class_put_phases(const struct gap_class *cl, struct sk_buff *skb)
 	return 0;
 }
 
+static int gap_class_put_burst(const struct gap_class *cl, struct sk_buff *skb)
+{
+	u32 burst_bytes = READ_ONCE(cl->burst_bytes);
+
+	return burst_bytes ? nla_put_u32(skb, TCA_GAP_CLASS_BURST, burst_bytes) : 0;
+}
+
 static int gap_class_put_lease(const struct gap_class *cl, bool expired, struct sk_buff *skb)
 {
 	s64 left_ns = cl->deadline_ns - ktime_get_boottime_ns();
@@ -500,6 +526,8 @@ static int gap_class_dump(struct Qdisc *sch, unsigned long arg,
 		err = gap_class_put_phases(cl, skb);
 	if (!err)
 		err = gap_class_put_lease(cl, expired, skb);
+	if (!err)
+		err = gap_class_put_burst(cl, skb);
 	if (err) {
 		nla_nest_cancel(skb, nest);
 		return err;

@@ -297,7 +297,7 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	return NET_XMIT_SUCCESS;
 }
 
-/* A GSO packet is many frames on the wire, and each has its own due time. */
+/* A GSO packet is many frames on the wire, and each gets its own due time. */
 static noinline int
 gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		struct sk_buff **to_free)
@@ -335,6 +335,17 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 }
 
 /*
+ * May the GSO packet leave whole?  The number of frames is not known of one that another
+ * machine made (SKB_GSO_DODGY), before something has checked it.
+ */
+static bool gap_keeps_whole(const struct gap_class *cl, const struct sk_buff *skb)
+{
+	return cl->burst_bytes && skb_shinfo(skb)->gso_segs &&
+	       !(skb_shinfo(skb)->gso_type & SKB_GSO_DODGY) &&
+	       gap_skb_wire_bytes(skb) <= cl->burst_bytes;
+}
+
+/*
  * While no class is paced all packets share the queue of direct ones, which keeps the
  * order of arrival, where classes that take turns would change it.  Not while a class
  * still has packets, which later ones must not overtake.
@@ -363,7 +374,7 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 		__qdisc_drop(skb, to_free);
 		return q->refusal;
 	}
-	if (skb_is_gso(skb))
+	if (skb_is_gso(skb) && !gap_keeps_whole(cl, skb))
 		return gap_enqueue_gso(skb, sch, cl, to_free);
 	return gap_enqueue_frame(skb, sch, cl, to_free);
 }
@@ -455,7 +466,7 @@ gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 	struct gap_class *c;
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {
-		_bstats_update(&c->bstats, qdisc_pkt_len(skb), 1);
+		_bstats_update(&c->bstats, qdisc_pkt_len(skb), gap_skb_frames(skb));
 		c->xstats.wire_bytes += wire;
 		due = gap_time_later(c->next, due);
 		c->charged = rate;
@@ -513,7 +524,7 @@ gap_dequeue_data(struct Qdisc *sch, bool use_timer, u64 *need)
 		if (skb)
 			wire = gap_skb_wire_bytes(skb);
 	}
-	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), 1);
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), gap_skb_frames(skb));
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_qlen_dec(sch);
 	q->xstats.wire_bytes += wire;

@@ -149,10 +149,24 @@ gap_queue_put(struct gap_class *cl, struct sk_buff *skb, u32 limit)
 	return evicted;
 }
 
-/* A tag that the device will insert is on the wire all the same. */
+/* The frames that @skb becomes on the wire: those of a GSO packet that stays whole are several. */
+static inline u32 gap_skb_frames(const struct sk_buff *skb)
+{
+	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1;
+}
+
+/*
+ * A tag that the device will insert is on the wire all the same.  The core has counted the
+ * headers of all frames of a GSO packet in qdisc_pkt_len().
+ */
 static inline u32 gap_skb_wire_bytes(const struct sk_buff *skb)
 {
-	return gap_wire_bytes(skb->len + (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
+	u32 tag_bytes = skb_vlan_tag_present(skb) ? VLAN_HLEN : 0;
+
+	if (skb_is_gso(skb))
+		return qdisc_pkt_len(skb) +
+		       gap_skb_frames(skb) * (tag_bytes + GAP_FRAME_OVERHEAD_BYTES);
+	return gap_wire_bytes(skb->len + tag_bytes);
 }
 
 /* The queue is not empty. */

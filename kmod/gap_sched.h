@@ -34,6 +34,7 @@ struct gap_class {
 	struct Qdisc		*qdisc;		/* grafted one, else NULL: queue */
 	struct gap_rate		*phases;	/* entries 1 .. GAP_PHASE_MAX, or NULL */
 	struct gap_rate		rate;		/* entry 0 */
+	u32			burst_bytes;	/* GSO packets of so many stay whole */
 
 	/* schedule */
 	u64			next;		/* when its next frame is due */

@@ -105,6 +105,8 @@ const char *gap_class_mistake(const struct gap_class_conf *conf)
 		return "expires: 1ms to 86400s, or off";
 	if (conf->has_fallback && conf->has_expires && !conf->expires_ns)
 		return "fallback: it never takes effect with expires off";
+	if (conf->has_burst && conf->burst_bytes > GAP_BURST_MAX_BYTES)
+		return "burst: 0 to 1048576 bytes";
 	return phases_mistake(conf);
 }
 
@@ -169,6 +171,7 @@ int gap_class_encode(const struct gap_class_conf *conf, void *buf, size_t cap)
 	PUT(&w, conf->has_fallback, TCA_GAP_CLASS_FALLBACK64,
 	    &conf->fallback_bytes_per_s);
 	PUT(&w, conf->has_expires, TCA_GAP_CLASS_EXPIRES_NS, &conf->expires_ns);
+	PUT(&w, conf->has_burst, TCA_GAP_CLASS_BURST, &conf->burst_bytes);
 	return finish(&w, buf, cap);
 }
 
@@ -289,6 +292,9 @@ int gap_class_decode(struct gap_class_conf *conf, const void *buf, size_t len)
 			break;
 		case TCA_GAP_CLASS_EXPIRES_NS:
 			GET(&r, &got.has_expires, &got.expires_ns);
+			break;
+		case TCA_GAP_CLASS_BURST:
+			GET(&r, &got.has_burst, &got.burst_bytes);
 			break;
 		case TCA_GAP_CLASS_LEFT_NS:
 			GET(&r, &got.has_left, &got.left_ns);

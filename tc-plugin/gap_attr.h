@@ -59,6 +59,8 @@ struct gap_class_conf {
 	bool has_rate;
 	bool has_fallback;
 	bool has_expires;
+	bool has_burst;
+	uint32_t burst_bytes;			/* 0: GSO packets are cut */
 	uint64_t rate_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t fallback_bytes_per_s;		/* may be GAP_RATE_UNLIMITED */
 	uint64_t expires_ns;			/* 0: never */

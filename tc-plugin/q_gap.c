@@ -46,7 +46,7 @@ static int explain_class(void)
 {
 	fputs("Usage: tc class add|change|replace dev DEV parent 1: classid 1:10 gap\n"
 	      "          [rate RATE|unlimited] [phase NUMBER RATE|unlimited|none]...\n"
-	      "          [fallback RATE|unlimited] [expires TIME|off]\n"
+	      "          [fallback RATE|unlimited] [expires TIME|off] [burst BYTES]\n"
 	      "\n"
 	      "  rate RATE        this class sends at most so much, and never more than the\n"
 	      "                   classes above it allow {unlimited: they alone decide}\n"
@@ -57,6 +57,8 @@ static int explain_class(void)
 	      "                   expires has passed {none}\n"
 	      "  expires TIME     without a change of the class; one without options will do\n"
 	      "                   to prevent it. From 1ms to 86400s {off: never}\n"
+	      "  burst BYTES      GSO packets that take so much of the wire at most leave whole,\n"
+	      "                   longer ones as single frames. Up to 1048576 {0: all are cut}\n"
 	      "\n"
 	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes.\n"
 	      "{} holds the default of an option left out of add; change leaves it as it was.\n",
@@ -133,14 +135,15 @@ static int get_default(const char *text, uint32_t *classid)
 	return 0;
 }
 
-static int get_limit(const char *text, uint32_t *packets)
+static int get_count(const char *option, const char *text, const char *what,
+		     uint32_t *count)
 {
 	size_t digits = strspn(text, "0123456789");
 	unsigned long long read = strtoull(text, NULL, 10);
 
-	*packets = (uint32_t)read;
+	*count = (uint32_t)read;
 	if (!digits || text[digits] || digits > 10 || read > UINT32_MAX)
-		return refuse("limit", text, "not a number of packets");
+		return refuse(option, text, what);
 	return 0;
 }
 
@@ -228,7 +231,8 @@ static int gap_parse_qopt(struct qdisc_util *qu, int argc, char **argv,
 			err = get_word(option, *argv, gap_bypass_name, 1, &conf.bypass);
 		} else if (strcmp(option, "limit") == 0) {
 			conf.has_limit = true;
-			err = get_limit(*argv, &conf.limit);
+			err = get_count(option, *argv, "not a number of packets",
+					&conf.limit);
 		} else {
 			fprintf(stderr, "gap: What is \"%s\"?\n", option);
 			return explain_qdisc();
@@ -268,6 +272,10 @@ static int gap_parse_copt(struct qdisc_util *qu, int argc, char **argv,
 		} else if (strcmp(option, "expires") == 0) {
 			conf.has_expires = true;
 			err = get_expires(*argv, &conf.expires_ns);
+		} else if (strcmp(option, "burst") == 0) {
+			conf.has_burst = true;
+			err = get_count(option, *argv, "not a number of bytes",
+					&conf.burst_bytes);
 		} else {
 			fprintf(stderr, "gap: What is \"%s\"?\n", option);
 			return explain_class();
@@ -385,6 +393,9 @@ static int gap_print_copt(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 		print_color_bool(PRINT_JSON, COLOR_NONE, "expired", NULL,
 				 conf.expired);
 	}
+	if (conf.has_burst)
+		print_color_uint(PRINT_ANY, COLOR_NONE, "burst_bytes", "burst %u ",
+				 conf.burst_bytes);
 	if (conf.has_left) {
 		print_color_u64(PRINT_JSON, COLOR_NONE, "left_ns", NULL, conf.left_ns);
 		show_text(PRINT_FP, NULL, "left %s ",

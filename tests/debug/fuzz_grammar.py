@@ -43,6 +43,7 @@ CLASS_OPTIONS = {
     "PHASES": (phases, (1, 2, 3, 159, 160, 161, 125000 * 256 + 2)),
     "FALLBACK64": (u64, (*RATES_BPS[:-1], 2**64 - 1)),
     "EXPIRES_NS": (u64, (0, 1000000, 20000000, 10**9)),
+    "BURST": (u32, (0, 1, 67000, 2**20)),
 }
 # Dumped only: a request with one of them must be refused.
 QDISC_SHOWN = ("LINK_RATE64", "BACKEND_USED", "REASON", "PAD", "UNSPEC")

@@ -54,6 +54,22 @@ made_up_ns() {
 			END { print most + 0 }'
 }
 
+# The kernel's GSO packets leave whole, and the rate holds all the same.
+whole() {
+	local name="$1: whole" before
+	gap_with "default 1:10 $2" "1: 1:10 rate 10mbit burst 1048576"
+	start_recording
+	before=$(retransmitted)
+	ktap_check "$name: 1 MB gets through" transfer 1M
+	skip=100 measure 500
+	# up to a packet of 44 frames more or less at either end
+	ktap_between "$name: at its rate, bit/s" 9000000 "$rate_bps" 11000000
+	ktap_equal "$name: no GSO packet was cut" 0 "$(xstat gso_split)"
+	ktap_equal "$name: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
+	ktap_check "$name: nothing is left" is_drained
+	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
+}
+
 # in_frames NAME OPTIONS [CHILD]
 in_frames() {
 	local name=$1 before
@@ -77,10 +93,14 @@ wire w0 || skip_all "no simwire"
 move_peer
 ktap_result $? "the other end goes to a namespace of its own"
 in_frames "gap frames" ""
+whole "gap frames" ""
 if command -v ethtool >/dev/null && ethtool -K w0 tso on; then
 	in_frames "a device that cuts packets itself" ""
 	counter tx_tso_packets
 	ktap_equal "gets none that is to be cut" 0 "$counter"
+	whole "a device that cuts packets itself" ""
+	counter tx_tso_packets
+	ktap_between "then it gets them" 1 "$counter" 1000
 	tc qdisc del dev w0 root
 	ktap_check "which it could: without gap 1 MB gets through" transfer 1M
 	counter tx_tso_packets
@@ -90,5 +110,6 @@ else
 	ktap_skip "a device that cuts packets itself" "no ethtool"
 fi
 in_frames "timer" "backend timer"
+whole "timer" "backend timer"
 in_frames "fq_codel below" "" "fq_codel target 10s interval 100s"
 ktap_end

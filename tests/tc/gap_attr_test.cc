@@ -62,7 +62,8 @@ gap_qdisc_conf full_qdisc()
 gap_class_conf full_class()
 {
     gap_class_conf conf{};
-    conf.has_rate = conf.has_fallback = conf.has_expires = true;
+    conf.has_rate = conf.has_fallback = conf.has_expires = conf.has_burst = true;
+    conf.burst_bytes = 67000;
     conf.rate_bytes_per_s = GAP_RATE_UNLIMITED;
     conf.fallback_bytes_per_s = 1000;
     conf.expires_ns = 5000000000;
@@ -101,6 +102,7 @@ TEST(GapEncode, WritesTheKernelsBytesForAClass)
     append_attr(want, TCA_GAP_CLASS_PHASES, conf.phases, sizeof(conf.phases));
     append_u64(want, TCA_GAP_CLASS_FALLBACK64, 1000);
     append_u64(want, TCA_GAP_CLASS_EXPIRES_NS, 5000000000);
+    append_u32(want, TCA_GAP_CLASS_BURST, 67000);
     EXPECT_EQ(encoded(conf), want);
 }
 
@@ -110,7 +112,7 @@ TEST(GapEncode, AValueWithoutItsFlagIsNotSent)
     qdisc.has_rate = qdisc.has_default = qdisc.has_backend = qdisc.has_bypass = qdisc.has_limit = false;
     EXPECT_EQ(encode(qdisc, nullptr, 0), 0);
     auto cl = full_class();
-    cl.has_rate = cl.has_fallback = cl.has_expires = false;
+    cl.has_rate = cl.has_fallback = cl.has_expires = cl.has_burst = false;
     cl.phase_count = 0;
     EXPECT_EQ(encode(cl, nullptr, 0), 0);
 }
@@ -181,6 +183,8 @@ TEST(GapRange, OptionsOfAClass)
     expect_range(&gap_class_conf::has_expires, &gap_class_conf::expires_ns, "expires",
                  {0, GAP_EXPIRES_MIN_NS, GAP_EXPIRES_MAX_NS},
                  {1, GAP_EXPIRES_MIN_NS - 1, GAP_EXPIRES_MAX_NS + 1, UINT64_MAX});
+    expect_range(&gap_class_conf::has_burst, &gap_class_conf::burst_bytes, "burst", {0, 1, GAP_BURST_MAX_BYTES},
+                 {GAP_BURST_MAX_BYTES + 1, UINT32_MAX});
 }
 
 TEST(GapRange, Phases)

@@ -261,7 +261,8 @@ TEST(GapDecode, WhatIsSentIsRead)
 {
     std::uint8_t buf[GAP_ATTR_BUF_BYTES];
     gap_class_conf sent{};
-    sent.has_rate = sent.has_fallback = sent.has_expires = true;
+    sent.has_rate = sent.has_fallback = sent.has_expires = sent.has_burst = true;
+    sent.burst_bytes = GAP_BURST_MAX_BYTES;
     sent.rate_bytes_per_s = 39062500;
     sent.fallback_bytes_per_s = GAP_RATE_UNLIMITED;
     sent.expires_ns = GAP_EXPIRES_MAX_NS;

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from gapnl import (BACKEND, BACKEND_USED, CLASS_EXPIRED, CLASS_EXPIRES_NS, CLASS_FALLBACK64,
+from gapnl import (BACKEND, BACKEND_USED, CLASS_BURST, CLASS_EXPIRED, CLASS_EXPIRES_NS, CLASS_FALLBACK64,
                    CLASS_LEFT_NS, CLASS_RATE64, DEFAULT, LIMIT, LINK_RATE64, RATE64, REASON,
                    RTM_NEWQDISC, RTM_NEWTCLASS, TCA_KIND, TCA_OPTIONS, TCA_STATS2, TCA_STATS_APP,
                    TCA_STATS_BASIC, TCA_XSTATS, UNLIMITED, attr, flag, phases, u32, u64)
@@ -34,10 +34,10 @@ ALL_OF_QDISC_JSON = {
 ALL_OF_CLASS = (
     u64(CLASS_RATE64, 39062500) + u64(CLASS_FALLBACK64, 1250000) +
     u64(CLASS_EXPIRES_NS, 5 * 10**9) + u64(CLASS_LEFT_NS, 4987654321) +
-    phases({1: 12500000, 160: UNLIMITED}))
+    phases({1: 12500000, 160: UNLIMITED}) + u32(CLASS_BURST, 67000))
 ALL_OF_CLASS_JSON = {
     "rate": 39062500, "fallback": 1250000, "expires_ns": 5 * 10**9, "expired": False,
-    "left_ns": 4987654321,
+    "burst_bytes": 67000, "left_ns": 4987654321,
     "phases": [{"phase": 1, "rate": 12500000}, {"phase": 160, "rate": None}]}
 
 QDISC_COUNTERS = ("stamp_ns", "wire_bytes", "gap_wire_bytes", "gap_packets", "gap_failed",
@@ -126,7 +126,7 @@ class Text(Dumps):
 
     def test_all_of_a_class(self):
         self.shown(cls(ALL_OF_CLASS), CLASS_START +
-                   "rate 312500Kbit fallback 10Mbit expires 5s left 4.99s phase 1 100Mbit "
+                   "rate 312500Kbit fallback 10Mbit expires 5s burst 67000 left 4.99s phase 1 100Mbit "
                    "phase 160 unlimited \n")
 
     def test_rates_in_units_of_1024(self):

@@ -14,14 +14,14 @@ import sys
 import tempfile
 import unittest
 
-from gapnl import (BACKEND, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_RATE64, DEFAULT,
+from gapnl import (BACKEND, CLASS_BURST, CLASS_EXPIRES_NS, CLASS_FALLBACK64, CLASS_RATE64, DEFAULT,
                    LIMIT, NLA_F_NESTED, RATE64, TCA_KIND, TCA_OPTIONS, UNLIMITED, attrs_of, phases, u32, u64)
 from tcplugin import CAPTURE, PLUGIN, TC, run_tc
 
 QDISC, CLASS = "qdisc", "class"
 TRAILER = ". Nothing was changed."
 OPTIONS = {QDISC: ("rate", "default", "backend", "limit"),
-           CLASS: ("rate", "phase", "fallback", "expires")}
+           CLASS: ("rate", "phase", "fallback", "expires", "burst")}
 
 
 def command(obj, verb, options):
@@ -183,6 +183,13 @@ class Requests(unittest.TestCase):
         for text in ("1:", "1:0", "10000"):
             self.refused(QDISC, "add", ["default", text],
                          "default: a class has a minor number, as 1:10")
+
+    def test_burst(self):
+        for bytes_ in (0, 1, 67000, 2**20):
+            self.accepted(CLASS, "add", ["burst", str(bytes_)], u32(CLASS_BURST, bytes_))
+        self.refused(CLASS, "change", ["burst", str(2**20 + 1)], "burst: 0 to 1048576 bytes")
+        for text in ("15k", "-1", "", "0x10", "4294967296"):
+            self.refused(CLASS, "change", ["burst", text], f'burst "{text}": not a number of bytes')
 
     def test_what_is_no_expires(self):
         for text in ("0.9ms", "1ns", "86401s"):

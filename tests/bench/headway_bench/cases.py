@@ -112,6 +112,14 @@ def gap(options="backend gap"):
     return lines
 
 
+def gap_whole(options):
+    """A burst that lets each GSO packet pass whole."""
+    def lines(load):
+        return root(f"gap default 1:1 {options}") + classes(
+            "gap", load, load.rate_bps, f"burst {(load.frame_bytes + 24) * load.segments}")
+    return lines
+
+
 def gap_direct(_load):
     return root("gap backend gap")
 
@@ -179,6 +187,8 @@ CONTENDERS = [
     Contender("gap-pfifo", "gap, default class, pfifo leaf", and_pfifo(gap()), own=True),
     Contender("gap-flows", "gap, one class", gap_one_class, own=True, many="flows"),
     Contender("timer", "gap timer, default class", gap(TIMER), own=True, many="classes"),
+    Contender("gap-whole", "gap, whole GSO packets", gap_whole("backend gap"), own=True),
+    Contender("timer-whole", "gap timer, whole GSO packets", gap_whole(TIMER), own=True),
     Contender("htb", "htb, default class", htb, many="classes"),
     Contender("htb-u32", "htb, u32 filter", filtered(htb, "u32")),
     Contender("gap-u32", "gap, u32 filter", filtered(gap(), "u32"), own=True),
@@ -227,7 +237,7 @@ def cost_loads():
 def takes_part(contender, load):
     if load.lanes > 1:
         return contender.many
-    if contender.key == "tbf-frames":
+    if contender.key in ("tbf-frames", "gap-whole", "timer-whole"):
         return load.segments > 1
     return contender.key not in ("gap-flows", "gap-bpf", "gap-phases")
 

@@ -83,6 +83,11 @@
  *			there until a change gives a rate.  Both together the
  *			first time; EXPIRES 0 ends it.  Time includes suspend
  *			(CLOCK_BOOTTIME).
+ * TCA_GAP_CLASS_BURST	u32, 0 .. GAP_BURST_MAX_BYTES, leaf classes only: GSO
+ *			packets that take so many byte-times at most leave whole
+ *			and are charged for all their frames at once.  0, as
+ *			absent on creation: each is cut to frames.  In a dump
+ *			absent if 0.
  * TCA_GAP_CLASS_LEFT_NS u64, dump only, while EXPIRES is set and the class has
  *			not expired: time left.
  * TCA_GAP_CLASS_EXPIRED flag, dump only: the class is at its fallback.
@@ -109,6 +114,7 @@
 #define GAP_RATE_MAX			200000000000ULL		/* 1.6 Tbit/s */
 #define GAP_CLASS_DEPTH_MAX		8
 #define GAP_LIMIT_MIN_PACKETS		2
+#define GAP_BURST_MAX_BYTES		1048576
 /* A message about a class with so many entries fits into a page. */
 #define GAP_PHASE_MAX			160
 #define GAP_EXPIRES_MIN_NS		1000000ULL		/* 1 ms */
@@ -158,6 +164,7 @@ enum {
 	TCA_GAP_CLASS_EXPIRES_NS,
 	TCA_GAP_CLASS_LEFT_NS,
 	TCA_GAP_CLASS_EXPIRED,
+	TCA_GAP_CLASS_BURST,
 	__TCA_GAP_CLASS_MAX,
 };
 
