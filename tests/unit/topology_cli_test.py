@@ -92,6 +92,23 @@ class Topology(unittest.TestCase):
         self.assertEqual(links(source), links(back))
         self.assertEqual(len(links(source)), 23)
 
+    def test_a_cables_delay_is_that_of_both_its_trunks(self):
+        """It was written, drawn and converted as that of the first alone, in silence."""
+        source = CORPUS / "topology_toml/star.toml"
+        written = headway("convert", source).stdout
+        self.assertEqual(written.count('trunk_delay = "10ms"'), 2)
+        sentence = "east and west have one cable between them: its delay, 10ms, stands at east."
+        for to in ("simgrid", "json"):
+            self.assertIn("headway topology: " + sentence, headway("convert", source, "--to", to).stderr)
+        self.assertIn(sentence, headway("draw", source).stdout)
+        # a third cluster is beside them, and nothing of the second is lost
+        third = self.folder / "three.toml"
+        third.write_text(written + written.split("\n\n")[1].replace("west", "south").replace("w[", "s[")
+                         .replace("10.2.", "10.3.").replace("fd00:2", "fd00:3"))
+        nodes = json.loads(headway("convert", third, "--json").stdout)["nodes"]
+        delays = {n["name"]: n["link"]["delay_ns"] for n in nodes if n["name"] in ("east", "west", "south")}
+        self.assertEqual(delays, {"east": 10**7, "west": 10**7, "south": 10**7})
+
     def test_drawing_shows_what_limits(self):
         """Two clusters: both trunks limit, no host's link does."""
         source = CORPUS / "simgrid_platform/clusters.xml"

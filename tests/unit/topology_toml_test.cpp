@@ -138,6 +138,7 @@ prefixes = ["10.2.0.0/16", "fd00:2::/64"]
 host_rate = "1gbit"
 trunk_up_rate = "10gbit"
 trunk_down_rate = "5gbit"
+trunk_delay = "10ms"
 )");
     EXPECT_EQ(read(write_topology_toml(star)), star);
 }

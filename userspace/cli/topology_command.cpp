@@ -199,6 +199,10 @@ ExitStatus convert_file(const Context& context) {
     }
     const auto written = converted(context, *input);
     if (!written) return tell(topology_verb, written.error(), ExitStatus::failure);
+    const std::string& to = context.options.to;
+    if (const auto cable = cable_text(input->network); !cable.empty() && (to == "simgrid" || to == "json")) {
+        fmt::print(stderr, "headway {}:{}\n", topology_verb, cable);
+    }
     for (const std::string& loss : written->losses) {
         fmt::print(stderr, "headway {}: {}\n", topology_verb, loss);
     }

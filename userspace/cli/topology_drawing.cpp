@@ -5,6 +5,7 @@
 
 #include "base/hostlist.hpp"
 #include "base/units.hpp"
+#include "config/network_file.hpp"
 #include "models/network_alltoall.hpp"
 
 namespace headway {
@@ -54,10 +55,18 @@ std::string dot_quoted(const std::string& text) {
 
 }  // namespace
 
+std::string cable_text(const NetworkTree& tree) {
+    const auto delay = delay_of_cable(tree);
+    if (!delay || delay->count() == 0) return "";
+    const auto& ends = tree.children(NetworkTree::root);
+    return fmt::format(" {0} and {1} have one cable between them: its delay, {2}, stands at {0}.",
+                       tree.name(ends[0]), tree.name(ends[1]), duration_to_text(*delay));
+}
+
 Drawing draw_network(const NetworkTree& tree) {
     const AlltoallLimits limits = alltoall_limits(tree);
     Drawing drawing;
-    drawing.caption = caption_of(tree, limits);
+    drawing.caption = caption_of(tree, limits) + cable_text(tree);
     std::vector<std::size_t> drawn_as(tree.size());
     const auto add = [&](Node node, std::string label) {
         drawn_as[node] = drawing.nodes.size();

@@ -28,6 +28,9 @@ struct Drawing {
 
 [[nodiscard]] Drawing draw_network(const NetworkTree& tree);
 
+/// A sentence on where a cable's delay stands, with a blank before; empty: there is no such cable.
+[[nodiscard]] std::string cable_text(const NetworkTree& tree);
+
 /// For Graphviz's dot.
 [[nodiscard]] std::string drawing_dot(const Drawing& drawing);
 

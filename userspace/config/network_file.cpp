@@ -21,9 +21,31 @@ constexpr std::size_t hosts_line_max_bytes = 80;
 constexpr std::array other_tables{"node",   "policy",       "kernel",   "daemon",
                                   "access", "coordination", "feedback", "network"};
 
+/// Returns the end of the hosts below `node` that are alike the one at `begin`.
+std::size_t group_end(const NetworkTree& tree, Node node, std::size_t begin) {
+    const auto& children = tree.children(node);
+    std::size_t end = begin;
+    while (end < children.size() && tree.is_host(children[end]) &&
+           tree.edge(children[end]) == tree.edge(children[begin])) {
+        ++end;
+    }
+    return end;
+}
+
+/// All that [[cluster]] tables without parents can say.
+bool is_star(const NetworkTree& tree) {
+    const auto& clusters = tree.children(NetworkTree::root);
+    if (tree.name(NetworkTree::root) != star_centre || clusters.empty()) return false;
+    if (clusters.size() == 2 && tree.edge(clusters[1]).delay.count() != 0) return false;
+    return std::all_of(clusters.begin(), clusters.end(), [&](Node node) {
+        return tree.item(node).is_cluster && group_end(tree, node, 0) == tree.children(node).size();
+    });
+}
+
 class Writer {
 public:
-    explicit Writer(const NetworkTree& tree) : tree_(tree), is_star_(is_star()) {}
+    explicit Writer(const NetworkTree& tree)
+        : tree_(tree), is_star_(is_star(tree)), cable_delay_(delay_of_cable(tree)) {}
 
     std::string write() {
         for (Node node = 0; node < tree_.size(); ++node) {
@@ -35,27 +57,6 @@ public:
     }
 
 private:
-    /// All that [[cluster]] tables without parents can say.
-    [[nodiscard]] bool is_star() const {
-        const auto& clusters = tree_.children(NetworkTree::root);
-        if (tree_.name(NetworkTree::root) != star_centre || clusters.empty()) return false;
-        if (clusters.size() == 2 && tree_.edge(clusters[1]).delay.count() != 0) return false;
-        return std::all_of(clusters.begin(), clusters.end(), [&](Node node) {
-            return tree_.item(node).is_cluster && group_end(node, 0) == tree_.children(node).size();
-        });
-    }
-
-    /// Returns the end of the hosts below `node` that are alike the one at `begin`.
-    [[nodiscard]] std::size_t group_end(Node node, std::size_t begin) const {
-        const auto& children = tree_.children(node);
-        std::size_t end = begin;
-        while (end < children.size() && tree_.is_host(children[end]) &&
-               tree_.edge(children[end]) == tree_.edge(children[begin])) {
-            ++end;
-        }
-        return end;
-    }
-
     void write_node(Node node) {
         const NetworkItem& item = tree_.item(node);
         if (!text_.empty()) text_ += '\n';
@@ -65,17 +66,19 @@ private:
         if (has_parent) say("parent", tree_.name(tree_.parent(node)));
         std::size_t at = 0;
         if (item.is_cluster) {
-            at = group_end(node, 0);
+            at = group_end(tree_, node, 0);
             write_hosts("hosts", node, 0, at);
             write_prefixes(item);
             write_edge("host_", tree_.edge(tree_.children(node).front()));
-            write_edge("trunk_", item.edge);
+            NetworkEdge trunk = item.edge;
+            trunk.delay = cable_delay_.value_or(trunk.delay);
+            write_edge("trunk_", trunk);
             write_links(item.edge.links);
         } else if (has_parent) {
             write_edge("", item.edge);
             write_links(item.edge.links);
         }
-        for (std::size_t end = at; end = group_end(node, at), at < end; at = end) {
+        for (std::size_t end = at; end = group_end(tree_, node, at), at < end; at = end) {
             text_ += "\n[[hosts]]\n";
             write_hosts("names", node, at, end);
             say("parent", item.name);
@@ -148,6 +151,7 @@ private:
 
     const NetworkTree& tree_;
     bool is_star_;
+    std::optional<std::chrono::nanoseconds> cable_delay_;
     std::string text_;
 };
 
@@ -166,6 +170,12 @@ FileResult<TomlTopology> parse_topology_toml(std::string_view text, std::string_
     if (errors.empty() && topology) return std::move(*topology);
     std::ranges::stable_sort(errors, {}, &FileError::line);
     return tl::unexpected(std::move(errors));
+}
+
+std::optional<std::chrono::nanoseconds> delay_of_cable(const NetworkTree& tree) {
+    const auto& clusters = tree.children(NetworkTree::root);
+    if (clusters.size() != 2 || !is_star(tree)) return std::nullopt;
+    return tree.edge(clusters.front()).delay;
 }
 
 std::string write_topology_toml(const NetworkTree& tree) { return Writer(tree).write(); }
