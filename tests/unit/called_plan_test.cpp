@@ -228,8 +228,14 @@ private:
         bytes = glue::bytes_between_hosts(bytes, hosts_.ranks_per_host());
     }
 
+    /// A ring is asked for with what it sends at a time (mpi-glue/ring_calls.hpp).
+    std::uint64_t asked_bytes(glue::Operation operation, std::uint64_t bytes) const {
+        return operation == glue::Operation::bcast ? bytes / (all_.size() * hosts_.ranks_per_host()) : bytes;
+    }
+
     /// Rank 0's question.
-    Algorithm algorithm_of(glue::PatternKey key, std::uint64_t bytes) {
+    Algorithm algorithm_of(glue::PatternKey key, std::uint64_t call_bytes) {
+        std::uint64_t bytes = asked_bytes(key.operation, call_bytes);
         const bool all_know = glue::sizes_agree(key.operation);
         if (!all_know && bytes < glue::own_from_bytes) return Algorithm::native;
         const Algorithm able = glue::able_algorithm(key.operation, bytes, hosts_.ranks_per_host(), job_.config.policy.min_message_bytes);

@@ -180,6 +180,33 @@ class Plan(Cli):
                 late = answer["predicted_paced"] or answer["predicted_unpaced"]
                 self.assertLessEqual(late["high_s"], answer["predicted_unpaced"]["high_s"])
 
+    def test_reasons_say_what_they_were_taken_for(self):
+        """A plan for any size is one for 1 GiB, and one of a size tells of that size."""
+        for operation, link, does in (("scatter", "edge of a sender", "paced          no: "),
+                                      ("gather", "edge of a receiver", "paced          yes: ")):
+            common = ("plan", "--config", "star.toml", "--operation", operation, "--node", "a0")
+            self.assertIn(f"{does}with messages of 1 GiB, which stand for any size, the {link} in a is busy for ",
+                          self.run_headway(*common).stdout)
+            answer = self.ask(*common, "--bytes", "16KiB")
+            busy = (answer["predicted_paced"] or answer["predicted_unpaced"])["reason"].split(";")[0]
+            self.assertTrue(answer["reason"].startswith(busy), (answer["reason"], busy))
+
+    def test_a_broadcasts_times_are_of_the_same_data(self):
+        """A ring passes on a part for each rank at a time; unpaced, the root sends all to each host."""
+        answer = self.ask("plan", "--config", "star.toml", "--operation", "bcast", "--bytes", "512KiB")
+        self.assertEqual(answer["rates_for"], "ring")
+        self.assertIn("in parts, one for each rank, planned as 64 KiB a step", " ".join(answer["notes"]))
+        step_s = answer["predicted_paced"]["low_s"] / 9.5
+        self.assertAlmostEqual(step_s, WIRE_64K * 8 / EDGE, delta=0.02 * step_s)
+        self.assertIn("as long as 9.5 steps around a ring of 8 hosts, each ", answer["predicted_paced"]["reason"])
+        self.assertLess(answer["predicted_paced"]["high_s"], answer["predicted_unpaced"]["low_s"])
+        bound = next(model["low_s"] for model in answer["models"] if model["model"] == "bound")
+        self.assertAlmostEqual(bound, 8 * WIRE_64K * 8 / EDGE, delta=0.01 * bound)
+        self.assertLess(bound, answer["predicted_paced"]["low_s"])
+        # too little for a ring, in one step of which there would be a P-th of it
+        self.assertNotEqual(self.ask("plan", "--config", "star.toml", "--operation", "bcast", "--bytes",
+                                     "8KiB")["rates_for"], "ring")
+
     def test_many_small_blocks(self):
         """64 blocks of 1 KiB between two hosts of 8 ranks are planned as one message of 64 KiB."""
         def of(size, ranks):

@@ -17,7 +17,7 @@ using enum glue::Algorithm;
 /// Returns what the helper asks headwayd for, if that algorithm carries out the call.
 CalledPlan asked_for(const CollectiveHosts& hosts, std::optional<std::uint64_t> message_bytes,
                      glue::Algorithm algorithm) {
-    CalledPlan called{{}, algorithm, hosts, message_bytes, std::nullopt, {}};
+    CalledPlan called{{}, algorithm, hosts, message_bytes, {}, {}, {}};
     const glue::Operation operation = *glue::operation_named(hosts.operation->name);
     if (algorithm == linear && message_bytes &&
         glue::are_many_small_blocks(operation, *message_bytes, hosts.ranks_per_host)) {
@@ -28,13 +28,16 @@ CalledPlan asked_for(const CollectiveHosts& hosts, std::optional<std::uint64_t> 
 }
 
 /// Plans rates for `algorithm` as the helper asks for them: it asks "prepare" before "phase", so
-/// that it asks no more where no size is paced.  It refuses rates for another algorithm.
+/// that it asks no more where no size is paced; the reason told is that of the size nevertheless.
+/// It refuses rates for another algorithm.
 Result<CalledPlan> with_rates(const NodePlanner& planner, CalledPlan called) {
     const bool is_linear = called.algorithm != native;
     called.hosts.algorithm = {is_linear, false, false};
     auto plan = planner.plan(called.hosts, std::nullopt);
-    if (plan && plan->paced && called.message_bytes)
-        plan = planner.plan(called.hosts, called.message_bytes);
+    if (plan && called.message_bytes) {
+        auto sized = planner.plan(called.hosts, called.message_bytes);
+        if (!sized || plan->paced || !sized->paced) plan = std::move(sized);
+    }
     if (!plan) return tl::unexpected(plan.error());
     called.plan = std::move(*plan);
     if (called.plan.algorithm == (is_linear ? std::optional(ClientAlgorithm::linear) : std::nullopt)) {
@@ -62,6 +65,13 @@ Result<CalledPlan> with_ring_rates(const NodePlanner& planner, CalledPlan called
     return called;
 }
 
+/// Returns the size that the helper asks for a ring with (mpi-glue/ring_calls.hpp).
+std::optional<std::uint64_t> step_bytes_of(const CollectivePattern& pattern,
+                                           std::optional<std::uint64_t> message_bytes) {
+    if (!message_bytes || pattern.operation->ring != RingOperation::chain) return message_bytes;
+    return *message_bytes / (std::uint64_t{pattern.hosts.communicator.total()} * pattern.hosts.ranks_per_host);
+}
+
 /// Returns the algorithm that the call may take; without a size, the helper's own for large
 /// messages.
 glue::Algorithm able_algorithm_of(const CollectiveHosts& hosts, std::uint64_t min_message_bytes,
@@ -77,13 +87,18 @@ glue::Algorithm able_algorithm_of(const CollectiveHosts& hosts, std::uint64_t mi
 
 Result<CalledPlan> plan_call(const NodePlanner& planner, const CollectiveHosts& hosts,
                              std::optional<std::uint64_t> message_bytes) {
+    const auto pattern = planner.pattern_of(hosts);
+    if (!pattern) return tl::unexpected(pattern.error());
+    const auto step_bytes = step_bytes_of(*pattern, message_bytes);
     const glue::Algorithm able =
-        able_algorithm_of(hosts, planner.config().policy.min_message_bytes, message_bytes);
+        able_algorithm_of(hosts, planner.config().policy.min_message_bytes, step_bytes);
     if (able == native) return with_rates(planner, asked_for(hosts, message_bytes, native));
     CalledPlan called = asked_for(hosts, message_bytes, able);
     called.hosts.algorithm = {false, able != ring, able == ring};
     const bool all_know_size = glue::sizes_agree(*glue::operation_named(hosts.operation->name));
-    const auto named = planner.plan(called.hosts, all_know_size ? called.message_bytes : std::nullopt);
+    if (able == ring) called.step_bytes = step_bytes;
+    const auto& asked_bytes = able == ring ? called.step_bytes : called.message_bytes;
+    const auto named = planner.plan(called.hosts, all_know_size ? asked_bytes : std::nullopt);
     if (!named) return tl::unexpected(named.error());
     if (named->algorithm == ClientAlgorithm::ring) return with_ring_rates(planner, std::move(called), *named);
     if (named->algorithm) return with_rates(planner, std::move(called));

@@ -22,6 +22,8 @@ struct CalledPlan {
     std::optional<std::uint64_t> message_bytes;
     /// The time of the algorithm that runs, with a message size; none: no model of it is known.
     std::optional<Prediction> predicted;
+    /// What the ring that runs sends at a time: of a broadcast a part of the data for each rank.
+    std::optional<std::uint64_t> step_bytes;
     std::string no_ring;  ///< why the operation does not go around a ring, though it could
 };
 

@@ -183,8 +183,12 @@ Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodeP
                   : fmt::format("planned for any size: the ranks of {} may name different ones",
                                 pattern.planned->name));
     }
-    const bool has_root = pattern.planned->has_root;
-    if (has_root) {
+    if (called.step_bytes && called.step_bytes != message_bytes) {
+        shown.notes.push_back(fmt::format(
+            "the ring passes the root's data on in parts, one for each rank, planned as {} a step",
+            bytes_text(static_cast<double>(planned_bytes(*called.step_bytes)))));
+    }
+    if (pattern.planned->has_root) {
         const auto rooted = planner.plan_at_root(*asked, bytes);
         if (!rooted) return tl::unexpected(rooted.error());
         tell_limit(shown, topology, rooted->plan.limit);
@@ -252,7 +256,7 @@ Result<ShownPlan> show_operation(const ChosenPattern& pattern, std::uint32_t ran
         if (models) shown.models = std::move(*models);
         else shown.notes.push_back("the models: " + models.error().message);
     }
-    if (!called->no_ring.empty()) shown.notes.push_back("no ring: " + called->no_ring);
+    if (!called->no_ring.empty()) shown.notes.push_back(called->no_ring);
     if (shown.paced || shown.runs == glue::Algorithm::ring) shown.planned = called->predicted;
     return shown;
 }

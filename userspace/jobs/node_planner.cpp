@@ -219,6 +219,10 @@ Result<NodePlan> NodePlanner::plan_rooted(const CollectivePattern& pattern,
     if (!rooted) return tl::unexpected(rooted.error());
     const ExchangePlan& plan = rooted->plan;
     NodePlan node{plan.paced, plan.reason, {}};
+    if (!message_bytes) {
+        node.reason = fmt::format("with messages of {}, which stand for any size, {}",
+                                  bytes_text(static_cast<double>(large_message_bytes)), plan.reason);
+    }
     if (message_bytes) node.predicted = node.paced ? plan.chosen : plan.unpaced;
     node.has_root = true;
     node.is_uncontended = !node.paced;

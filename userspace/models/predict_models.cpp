@@ -43,6 +43,24 @@ void add_bound(ModelTimes& found, const Topology& topology, const Exchange& exch
         fmt::format("the {} carries {}", network.name_of(*link), bytes_text(carried_bytes)));
 }
 
+/// Of a broadcast, every link carries the data once at least: hosts may pass them on.
+void add_bound_of_broadcast(ModelTimes& found, const Topology& topology, const Exchange& exchange,
+                            double message_bytes) {
+    const ExchangeNetwork network(topology, exchange, 1);
+    std::optional<std::size_t> slowest;
+    const auto rate_bps = [&](std::size_t l) { return network.fluid.links[l].capacity_bps; };
+    for (const FluidGroup& group : network.fluid.groups) {
+        for (const FluidUse& use : group.path) {
+            if (!slowest || rate_bps(use.link) < rate_bps(*slowest)) slowest = use.link;
+        }
+    }
+    if (!slowest) return add(found, "bound", 0, 0, "nothing is sent");
+    const double bytes = tcp_wire_bytes_of(message_bytes);
+    const double bound_s = 8 * bytes / rate_bps(*slowest);
+    add(found, "bound", bound_s, bound_s,
+        fmt::format("the {} carries {}", network.name_of(*slowest), bytes_text(bytes)));
+}
+
 /// Adds the times by measurements of this network to those of the models.
 void add_measured(ModelTimes& found, const Topology& topology, const Exchange& exchange) {
     const auto unpaced = measured_time(topology, exchange, predict(ExchangeNetwork(topology, exchange, 1)));
@@ -190,7 +208,8 @@ public:
         if (!exchange) return tl::unexpected(exchange.error());
         exchange->connections = static_cast<double>(connections_);
         if (exchange->groups.empty()) return failure("no host takes part");
-        add_bound(found_, topology_, *exchange);
+        if (request_.operation == Operation::bcast) add_bound_of_broadcast(found_, topology_, *exchange, message_bytes_);
+        else add_bound(found_, topology_, *exchange);
         add_measured(found_, topology_, *exchange);
         const bool alltoall = request_.operation == Operation::alltoall;
         const auto added =

@@ -39,7 +39,7 @@ double slowest_link_bps(const ExchangeNetwork& network) {
 Prediction predict_ring(double hosts, RingOperation operation, double step_s) {
     Prediction prediction;
     prediction.low_s = prediction.high_s = steps_of(operation, hosts) * step_s;
-    prediction.reason = fmt::format("{:.0f} steps around a ring of {:.0f} hosts, each {}",
+    prediction.reason = fmt::format("as long as {:.10g} steps around a ring of {:.0f} hosts, each {}",
                                     steps_of(operation, hosts), hosts, seconds_text(step_s));
     return prediction;
 }
