@@ -191,6 +191,32 @@ class Plan(Cli):
             busy = (answer["predicted_paced"] or answer["predicted_unpaced"])["reason"].split(";")[0]
             self.assertTrue(answer["reason"].startswith(busy), (answer["reason"], busy))
 
+    def test_ranges_and_models_are_explained(self):
+        shown = self.run_headway("plan", "--config", "star.toml", "--bytes", "64KiB").stdout
+        self.assertRegex(shown, r"unpaced        357 ms \.\. 757 ms: .*\n +the range is from no time-out to 2 of 200 ms\n")
+        self.assertRegex(shown, r"PlogP B +\d+ ms +as if no link were shared, and so perhaps below the bound\n")
+        shown = self.run_headway("predict", "--config", "star.toml", "--bytes", "64KiB").stdout
+        self.assertIn("A range is from no time-out to as many as lost packets may cost.\n", shown)
+        columns = {line.index(" ms") > 0 and line.index(line[33:].split()[0], 33) for line in shown.splitlines()[1:12]}
+        self.assertEqual(len(columns), 1, shown)
+
+    def test_what_pacing_does_not_mend_has_a_next_step(self):
+        """Hosts of one cluster share no trunk, but may overrun a receiver's port."""
+        one = ("plan", "--network", "a[0-7] 1gbit", "--bytes", "64KiB")
+        shown = self.run_headway(*one).stdout
+        self.assertIn("paced          no: all hosts are in one cluster", shown)
+        self.assertIn("note           all messages at once may lose packets, and nothing is paced against it: the "
+                      "algorithm pairwise_ring loses none; where the MPI library does not choose it by itself, "
+                      "--rules FILE writes Open MPI's rules\n", shown)
+        self.assertNotIn("may lose packets", " ".join(self.ask("plan", "--network", "a[0-1] 1gbit", "--bytes", "64KiB")["notes"]))
+
+    def test_numbers_have_no_exponents(self):
+        for verb in ("plan", "predict"):
+            shown = self.run_headway(verb, "--config", "star.toml", "--bytes", "1TiB").stdout
+            self.assertNotRegex(shown, r"\de[+-]\d")
+            self.assertRegex(shown, r"bound +1661 h ")
+            self.assertNotRegex(shown, r"(\S+ h) \.\. \1")
+
     def test_a_broadcasts_times_are_of_the_same_data(self):
         """A ring passes on a part for each rank at a time; unpaced, the root sends all to each host."""
         answer = self.ask("plan", "--config", "star.toml", "--operation", "bcast", "--bytes", "512KiB")

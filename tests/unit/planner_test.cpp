@@ -699,5 +699,16 @@ TEST(BestAlgorithm, EndsFirstAtTheLatest) {
     EXPECT_EQ(best_algorithm(times)->algorithm, pairwise_ring) << "of equals the first";
 }
 
+TEST(PredictionTexts, HaveThreeDigitsAndNoExponent) {
+    const std::pair<double, const char*> seconds[] = {
+        {0, "0 us"},          {12.345e-6, "12.3 us"}, {999.6e-6, "1 ms"},  {0.9996, "1 s"},     {364e-3, "364 ms"},
+        {1.5444, "1.54 s"},   {599, "599 s"},         {1800, "30 min"},    {119e3, "33.1 h"},   {1e8, "27778 h"}};
+    for (const auto& [number, text] : seconds) EXPECT_EQ(seconds_text(number), text);
+    const std::pair<double, const char*> bytes[] = {{1, "1 byte"},           {1023, "1023 bytes"},
+                                                    {1010.0 * 1024, "1010 KiB"}, {12.5 * 1048576, "12.5 MiB"},
+                                                    {0x1p40, "1 TiB"},        {0x1p62, "4096 PiB"}};
+    for (const auto& [number, text] : bytes) EXPECT_EQ(bytes_text(number), text);
+}
+
 }  // namespace
 }  // namespace headway::test

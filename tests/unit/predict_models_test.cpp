@@ -232,10 +232,10 @@ TEST(PredictModels, ProgramOfFewerHostsThanWereFitted) {
         *PlogptTree::make({{3, 4}, {0, 0}}, plogpt_default_eps_s, PlogptTree::Clamp::yes), *GapTable::make({{24, 8}}), 3});
     const auto two = predict_program(demo_topology(), {{1, 1}}, fitted, program);
     ASSERT_TRUE(two);
-    EXPECT_EQ(time_of(*two, "PlogPT, no time-out").reason, "1 messages, as the topology says");
+    EXPECT_EQ(time_of(*two, "PlogPT, no time-out").reason, "1 message, as the topology says");
     const auto four = predict_program(demo_topology(), {{2, 2}}, fitted, program);
     ASSERT_TRUE(four);
-    EXPECT_EQ(time_of(*four, "PlogPT, no time-out").reason, "1 messages, as fitted");
+    EXPECT_EQ(time_of(*four, "PlogPT, no time-out").reason, "1 message, as fitted");
 }
 
 // One message from rank 0 to rank 4 of the demo's hosts, alone: its wire bytes

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text_lines.hpp"
 
+#include <fmt/format.h>
+
 namespace headway {
+
+std::string counted(std::uint64_t number, std::string_view thing) {
+    if (number == 1) return fmt::format("1 {}", thing);
+    return fmt::format("{} {}{}", number, thing, thing.ends_with("ch") ? "es" : "s");
+}
 
 std::string in_quotes(std::string_view text) {
     constexpr std::size_t shown_max_bytes = 60;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting texts into lines and words, and words into numbers; for the formats
-// that are lists of lines.
+// Cutting texts into lines and words, and words into numbers, for the formats that are lists of
+// lines; and counting in words.
 #pragma once
 
 #include <charconv>
@@ -66,6 +66,9 @@ template <class Number>
     if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
     return number;
 }
+
+/// "1 host", "2 hosts", "2 switches".
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view thing);
 
 /// Returns the beginning of the text for a message, without control characters.
 [[nodiscard]] std::string in_quotes(std::string_view text);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text_lines.hpp"
 #include "models/contention_fit.hpp"
 #include "models/many_to_one_fit.hpp"
 #include "models/plogpt_measure.hpp"
@@ -102,9 +103,8 @@ FitResult fit_contention_json(const EvalJson& input, const ModelProgress& progre
                     {"error_pct", fitted->error_percent},
                     {"good", fitted->good()}};
     if (!fitted->good()) {
-        report.remarks.push_back(fmt::format("{} samples are too few for a fit to rely on; measure "
-                                             "at least {} sizes",
-                                             fitted->samples_used, contention_samples_min));
+        report.remarks.push_back(fmt::format("{} are too few for a fit to rely on; measure at least {} sizes",
+                                             counted(fitted->samples_used, "sample"), contention_samples_min));
     }
     if (scaling.empty()) {
         report.remarks.emplace_back("whether the network was saturated, and the signature holds for "

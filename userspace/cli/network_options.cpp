@@ -12,6 +12,7 @@
 #include "base/hostlist.hpp"
 #include "base/limits.hpp"
 #include "base/nearest.hpp"
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "cli/control_options.hpp"
@@ -225,8 +226,8 @@ void tell_idle_hosts(std::string_view verb, const TrafficMatrix& matrix, const C
     const std::uint32_t used = (matrix.ranks() + places - 1) / places;
     if (used == 0 || used >= all) return;
     const std::string last = used == 1 ? "" : " to " + pattern.host_name(pattern.hosts[used - 1]);
-    fmt::print(stderr, "headway {}: the matrix's {} ranks run on {}{}; {} of {} hosts are idle\n", verb, matrix.ranks(),
-               pattern.host_name(pattern.hosts.front()), last, all - used, all);
+    fmt::print(stderr, "headway {}: the matrix's {} run on {}{}; {} of {} are idle\n", verb, counted(matrix.ranks(), "rank"),
+               pattern.host_name(pattern.hosts.front()), last, all - used, counted(all, "host"));
 }
 
 std::optional<ChosenPattern> choose_pattern(std::string_view verb, const PatternOptions& options) {

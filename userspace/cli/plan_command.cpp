@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/host_name.hpp"
 #include "base/progress.hpp"
+#include "base/text_lines.hpp"
 #include "cli/alltoall_rules.hpp"
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
@@ -109,9 +110,9 @@ Result<bool> write_rules(const ChosenPattern& pattern, const PlanOptions& option
     progress.erase();
     if (!rules) return tl::unexpected(rules.error());
     if (rules->replaced > 0) {
-        fmt::print(stderr, "headway plan: for {} size{} another algorithm would be faster than "
+        fmt::print(stderr, "headway plan: for {} another algorithm would be faster than "
                            "what Open MPI has\n",
-                   rules->replaced, rules->replaced == 1 ? "" : "s");
+                   counted(rules->replaced, "size"));
     }
     return write_file(plan_verb, options.rules, rules->text);
 }

@@ -30,6 +30,9 @@ std::string decided_by(const Prediction& unpaced) {
 
 void print_prediction(std::string_view name, const Prediction& prediction) {
     print_fact(name, range_text(prediction) + ": " + prediction.reason);
+    if (prediction.timeouts > 0)
+        print_fact("", fmt::format("the range is from no time-out to {} of {}", prediction.timeouts,
+                                   seconds_text((prediction.high_s - prediction.low_s) / prediction.timeouts)));
     if (prediction.measured)
         print_fact("", fmt::format("{} by {}{}", seconds_text(prediction.measured->time_s), prediction.measured->source,
                                    losses_text(*prediction.measured)));
@@ -39,10 +42,10 @@ void print_prediction(std::string_view name, const Prediction& prediction) {
 /// algorithm, and what was measured.
 void print_models(const ShownPlan& shown) {
     if (!shown.models) return;
-    fmt::print("\n  {:<26}  {}\n", "model", "unpaced");
+    fmt::print("\n  {:<26}  {:<22}  {}\n", "model", "unpaced", "as");
     for (const ModelTime& time : shown.models->times) {
         if (time.model.starts_with("fluid") || time.model.starts_with("measured")) continue;
-        fmt::print("  {:<26}  {}\n", time.model, prediction_range_text(time.low_s, time.high_s));
+        fmt::print("  {:<26}  {:<22}  {}\n", time.model, prediction_range_text(time.low_s, time.high_s), time.reason);
     }
 }
 
@@ -56,11 +59,14 @@ void print_predictions(const ShownPlan& shown) {
     if (best == nullptr) return;
     fmt::print("\n");
     print_fact("algorithm", algorithm_name(best->algorithm));
-    fmt::print("\n  {:<13}  {:<22}  {}\n", "algorithm", "unpaced", shown.paced ? "as planned" : "");
-    for (const AlgorithmTime& time : shown.algorithms) {
-        fmt::print("  {:<13}  {:<22}  {}\n", algorithm_name(time.algorithm),
-                   range_text(time.unpaced), shown.paced ? range_text(time.paced) : "");
-    }
+    const auto print_row = [&](std::string_view name, const std::string& unpaced, const std::string& planned) {
+        shown.paced ? fmt::print("  {:<13}  {:<22}  {}\n", name, unpaced, planned)
+                    : fmt::print("  {:<13}  {}\n", name, unpaced);
+    };
+    fmt::print("\n");
+    print_row("algorithm", "unpaced", "as planned");
+    for (const AlgorithmTime& time : shown.algorithms)
+        print_row(algorithm_name(time.algorithm), range_text(time.unpaced), range_text(time.paced));
 }
 
 void print_node(const ShownNode& node, const Config& config) {
@@ -89,8 +95,8 @@ Json algorithms_json(const std::vector<AlgorithmTime>& algorithms) {
 }  // namespace
 
 std::string prediction_range_text(double low_s, double high_s) {
-    if (high_s <= low_s) return seconds_text(low_s);
-    return fmt::format("{} .. {}", seconds_text(low_s), seconds_text(high_s));
+    const std::string low = seconds_text(low_s), high = seconds_text(high_s);
+    return high_s <= low_s || low == high ? low : low + " .. " + high;
 }
 
 void print_plan_text(const ShownPlan& shown, const Config& config) {

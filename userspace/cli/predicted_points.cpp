@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "cli/plan_output.hpp"
 
@@ -16,15 +17,22 @@ void print_points_text(std::string_view what, const std::vector<std::string>& wh
                        const std::vector<PredictedPoint>& points) {
     if (!what_if.empty()) fmt::print("what if {}\n", fmt::join(what_if, ", "));
     for (const PredictedPoint& point : points) {
-        fmt::print("{} of {} hosts", what, point.hosts);
+        fmt::print("{} of {}", what, counted(point.hosts, "host"));
         if (point.message_bytes) {
             fmt::print(", {} per pair of ranks", byte_size_to_text(*point.message_bytes));
         }
         fmt::print("\n");
+        std::size_t width = 0;
+        bool has_range = false;
         for (const ModelTime& time : point.models.times) {
-            fmt::print("  {:<26}  {:<22}  {}\n", time.model,
+            width = std::max(width, time.model.size());
+            has_range |= time.high_s > time.low_s;
+        }
+        for (const ModelTime& time : point.models.times) {
+            fmt::print("  {:<{}}  {:<22}  {}\n", time.model, width,
                        prediction_range_text(time.low_s, time.high_s), time.reason);
         }
+        if (has_range) fmt::print("  A range is from no time-out to as many as lost packets may cost.\n");
         for (const std::string& reason : point.models.left_out) {
             fmt::print("  left out: {}\n", reason);
         }
@@ -61,7 +69,7 @@ Chart points_chart(std::string_view what, const std::vector<PredictedPoint>& poi
     Chart chart;
     chart.title = over_hosts ? fmt::format("{} of {} per pair of ranks", what,
                                            byte_size_to_text(*points.front().message_bytes))
-                             : fmt::format("{} of {} hosts", what, points.front().hosts);
+                             : fmt::format("{} of {}", what, counted(points.front().hosts, "host"));
     chart.x = over_hosts ? ChartAxis{"hosts", Scale::linear, ChartAxis::Unit::none}
                          : ChartAxis{"message size", Scale::logarithmic, ChartAxis::Unit::bytes};
     chart.y = {"predicted time", Scale::logarithmic, ChartAxis::Unit::seconds};

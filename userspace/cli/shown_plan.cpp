@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/hostlist.hpp"
+#include "base/text_lines.hpp"
 #include "jobs/node_planner.hpp"
 #include "plan/planner_measured.hpp"
 #include "plan/traffic_plan.hpp"
@@ -33,7 +34,7 @@ std::string hosts_text(const ChosenPattern& pattern, const HostCounts& counts) {
         list += fmt::format("{}{} of {}{}", list.empty() ? "" : ", ", count,
                             names.size() > 1 ? "each of " : "", format_hostlist(names));
     }
-    return fmt::format("{} hosts: {}", counts.total(), list);
+    return counted(counts.total(), "host") + ": " + list;
 }
 
 /// The largest buffer that TCP gives a socket by itself on this machine, the
@@ -58,9 +59,9 @@ void note_small_buffers(ShownPlan& shown) {
     }
     if (!shown.paced || !buffer_bytes || needed_bytes <= *buffer_bytes) return;
     shown.notes.push_back(fmt::format(
-        "a pair needs {} bytes in flight to use its rate, but TCP on this machine buffers {} at "
-        "most; raise net.ipv4.tcp_wmem and tcp_rmem",
-        needed_bytes, *buffer_bytes));
+        "a pair needs {} in flight to use its rate, but TCP on this machine buffers {} at most; "
+        "raise net.ipv4.tcp_wmem and tcp_rmem",
+        bytes_text(static_cast<double>(needed_bytes)), bytes_text(static_cast<double>(*buffer_bytes))));
 }
 
 void note_missing_prefixes(ShownPlan& shown, const Topology& topology) {
@@ -212,6 +213,17 @@ Result<void> explain(ShownPlan& shown, const ChosenPattern& pattern, const NodeP
     return {};
 }
 
+/// Names the algorithm that loses nothing, where packets may be lost and nothing is paced.
+void note_unpaced_losses(ShownPlan& shown) {
+    if (shown.paced || !shown.unpaced || shown.unpaced->loses_nothing() || shown.algorithms.empty()) return;
+    const AlgorithmTime& best = *best_algorithm(shown.algorithms);
+    if (!best.unpaced.loses_nothing()) return;
+    shown.notes.push_back(fmt::format("all messages at once may lose packets, and nothing is paced against it: the "
+                                      "algorithm {} loses none; where the MPI library does not choose it by itself, "
+                                      "--rules FILE writes Open MPI's rules",
+                                      algorithm_name(best.algorithm)));
+}
+
 std::string pattern_text(const ChosenPattern& pattern) {
     const std::string_view name = pattern.measured           ? "traffic matrix"
                                   : pattern.name() == "alltoall" ? "all-to-all"
@@ -256,6 +268,7 @@ Result<ShownPlan> show_operation(const ChosenPattern& pattern, std::uint32_t ran
         if (models) shown.models = std::move(*models);
         else shown.notes.push_back("the models: " + models.error().message);
     }
+    note_unpaced_losses(shown);
     if (!called->no_ring.empty()) shown.notes.push_back(called->no_ring);
     if (shown.paced || shown.runs == glue::Algorithm::ring) shown.planned = called->predicted;
     return shown;

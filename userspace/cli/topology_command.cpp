@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/json.hpp"
+#include "base/text_lines.hpp"
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
 #include "cli/topology_drawing.hpp"
@@ -127,8 +128,8 @@ Json errors_json(const std::vector<FileError>& errors) {
 void print_checked(const std::string& file, const Input& input) {
     const std::size_t switches = input.network.switch_count();
     const std::size_t hosts = input.network.host_count();
-    fmt::print("{}: no mistakes: {}, {} switch{}, {} host{}\n", file, format_name(input.format),
-               switches, switches == 1 ? "" : "es", hosts, hosts == 1 ? "" : "s");
+    fmt::print("{}: no mistakes: {}, {}, {}\n", file, format_name(input.format), counted(switches, "switch"),
+               counted(hosts, "host"));
     for (const FileError& error : input.refused_by_headwayd) {
         fmt::print("headwayd would refuse it: {}\n", error.to_string());
     }

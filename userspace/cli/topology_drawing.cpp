@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/hostlist.hpp"
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "config/network_file.hpp"
 #include "models/network_alltoall.hpp"
@@ -33,7 +34,7 @@ std::string link_text(const NetworkEdge& edge, bool up_limits, bool down_limits)
 std::string hosts_text(const std::vector<std::string>& names) {
     std::string list = format_hostlist(names);
     if (list.size() > list_max_bytes) list = list.substr(0, list_max_bytes) + "...";
-    return names.size() == 1 ? list : fmt::format("{} ({} hosts)", list, names.size());
+    return names.size() == 1 ? list : fmt::format("{} ({})", list, counted(names.size(), "host"));
 }
 
 std::string caption_of(const NetworkTree& tree, const AlltoallLimits& limits) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/text_lines.hpp"
 #include "base/wire.hpp"
 #include "config/toml_reader.hpp"
 #include "config/topology_toml.hpp"
@@ -217,8 +218,7 @@ ExitStatus check_config(const std::filesystem::path& file) {
     }
     const std::size_t clusters = config->topology.clusters().size();
     const std::size_t hosts = config->topology.host_count();
-    fmt::print("{}: no mistakes: {} cluster{}, {} host{}\n", file.string(), clusters,
-               clusters == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+    fmt::print("{}: no mistakes: {}, {}\n", file.string(), counted(clusters, "cluster"), counted(hosts, "host"));
     return ExitStatus::ok;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/rank_placement.hpp"
 
+#include "base/text_lines.hpp"
+
 namespace headway {
 
 std::optional<RankPlacement> parse_rank_placement(std::string_view name) {
@@ -14,8 +16,8 @@ Result<std::vector<std::vector<double>>> bytes_between_hosts(const TrafficMatrix
                                                              std::uint32_t ranks_per_host,
                                                              RankPlacement placement) {
     if (matrix.ranks() > std::uint64_t{hosts} * ranks_per_host) {
-        return failure("{} ranks do not fit on {} host{} with {} on each", matrix.ranks(), hosts,
-                       hosts == 1 ? "" : "s", ranks_per_host);
+        return failure("{} do not fit on {} with {} on each", counted(matrix.ranks(), "rank"),
+                       counted(hosts, "host"), ranks_per_host);
     }
     const auto host_of = [&](std::uint32_t rank) {
         return placement == RankPlacement::by_slot ? rank / ranks_per_host : rank % hosts;

@@ -4,15 +4,17 @@
 #include <map>
 #include <utility>
 
+#include "base/text_lines.hpp"
+
 namespace headway {
 namespace {
 
 std::string routers(unsigned hops) {
-    return hops == 0 ? "no router" : hops == 1 ? "1 router" : fmt::format("{} routers", hops);
+    return hops == 0 ? "no router" : counted(hops, "router");
 }
 
 std::string and_others(std::size_t others, const char* what) {
-    return others == 0 ? "" : fmt::format(", and so for {} other {}{}", others, what, others == 1 ? "" : "s");
+    return others == 0 ? "" : ", and so for " + counted(others, fmt::format("other {}", what));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/hostlist.hpp"
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "base/version.hpp"
 
@@ -275,7 +276,7 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
                        pair.both_ways_bytes_per_s / 1e6);
     for (const SharedLink& link : messages.shares.links) {
         const auto below = names_below(tree, link.node, hosts);
-        fmt::format_to(out, "{} flows {} {}: {:.1f} MB/s in all, {:.1f} to {:.1f} MB/s each\n", link.flows,
+        fmt::format_to(out, "{} {} {}: {:.1f} MB/s in all, {:.1f} to {:.1f} MB/s each\n", counted(link.flows, "flow"),
                        words_of(link.place).phrase,
                        format_hostlist(below), link.total_bytes_per_s / 1e6, link.least_bytes_per_s / 1e6,
                        link.most_bytes_per_s / 1e6);
@@ -285,13 +286,13 @@ void print_messages(std::string& text, const MeasuredMessages& messages, const H
                        both->in_bytes_per_s / 1e6, both->out_bytes_per_s / 1e6);
     const auto print_times = [&](const std::string& what, const std::vector<SizedTime>& times) {
         for (const SizedTime& time : times)
-            fmt::format_to(out, "{}, {} bytes: {}, {} retransmissions{}\n", what, time.bytes, usual_text(time),
-                           time.retransmissions, levels_text(time));
+            fmt::format_to(out, "{}, {}: {}, {}{}\n", what, counted(time.bytes, "byte"), usual_text(time),
+                           counted(time.retransmissions, "retransmission"), levels_text(time));
     };
     for (const AllToAllTimes& all : messages.all_to_all)
         print_times(fmt::format("all-to-all of {} hosts", all.hosts), all.times);
     for (const NeighbourTimes& grid : messages.neighbours)
-        print_times(fmt::format("{} messages between neighbours on a grid", grid.flows.size()), grid.times);
+        print_times(counted(grid.flows.size(), "message") + " between neighbours on a grid", grid.times);
     for (const SizedTime& time : messages.many_to_one)
         fmt::format_to(out, "many to one, {} bytes: {}{}\n", time.bytes, usual_text(time), levels_text(time));
     for (const SizedTime& time : messages.one_to_many)
@@ -353,8 +354,8 @@ std::string measured_text(const MeasuredNetwork& network, const MeasuredMessages
     }
     for (std::size_t i = 0; i < network.heights.size(); ++i) {
         const MeasuredHeight& height = network.heights[i];
-        fmt::format_to(out, "height {}: b {:.1f} MB/s of {} pairs, {:.1f} MB/s each way while both are busy", i + 1,
-                       height.one_way_bytes_per_s / 1e6, height.pairs.size(), height.both_ways_bytes_per_s / 1e6);
+        fmt::format_to(out, "height {}: b {:.1f} MB/s of {}, {:.1f} MB/s each way while both are busy", i + 1,
+                       height.one_way_bytes_per_s / 1e6, counted(height.pairs.size(), "pair"), height.both_ways_bytes_per_s / 1e6);
         if (height.buffer_delay_s)
             fmt::format_to(out, "; d {}{:.1f} us", height.is_delay_lower_bound ? "at least " : "", 1e6 * *height.buffer_delay_s);
         text += '\n';

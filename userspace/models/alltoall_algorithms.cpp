@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "base/text_lines.hpp"
 #include "base/wire.hpp"
 #include "plan/planner_measured.hpp"
 
@@ -95,7 +96,7 @@ Prediction stepwise(Steps& steps, const std::vector<std::size_t>& groups, bool e
                    return exclusive_or ? rank ^ s : (rank + s) % hosts;
                })));
     }
-    sum.reason = fmt::format("{} steps, each waits for the one before", hosts - 1);
+    sum.reason = counted(hosts - 1, "step") + ", each waits for the one before";
     return sum;
 }
 
@@ -107,7 +108,7 @@ Prediction without_waiting(const Prediction& waiting, const Prediction& at_once,
     prediction.low_s -= static_cast<double>(hosts - 2) * latency_s;
     prediction.timeouts = at_once.timeouts;
     prediction.high_s = prediction.low_s + at_once.timeouts * timeout_s;
-    prediction.reason = fmt::format("{} messages of a host one after the other", hosts - 1);
+    prediction.reason = counted(hosts - 1, "message") + " of a host one after the other";
     return prediction;
 }
 
@@ -145,8 +146,8 @@ Prediction grid(const Topology& topology, const Exchange& exchange, double use,
     kept.spread_over_links();
     if (rates != nullptr) kept.cap_flows(*rates);
     append(sum, predict(kept));
-    sum.reason = fmt::format("{} messages over the trunk each way instead of {}",
-                             std::max(n1, n2), n1 * n2);
+    sum.reason = fmt::format("{} over the trunk each way instead of {}",
+                             counted(static_cast<std::uint64_t>(std::max(n1, n2)), "message"), n1 * n2);
     return sum;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text_lines.hpp"
+
 namespace headway {
 namespace {
 
@@ -119,7 +121,7 @@ Result<void> fill_rates(AllToAllPlan& plan, const PairRate& x, const Topology& t
             if (!sends) continue;
             const auto rate = class_rate(x, plan.hosts, topology, policy, from, to);
             if (rate.value == 0) {
-                return failure("{} divided among {} senders leaves a node less than 8bit, "
+                return failure("{} divided among {} leaves a node less than 8bit, "
                                "the slowest rate there is",
                                topology.name_of(*plan.limit), plan.limit->senders);
             }
@@ -145,8 +147,8 @@ std::string limit_reason(const LinkShare& link, const Topology& topology,
         link.fill.links == 1 ? ""
                              : fmt::format(" of {} hashed links of {}, the fullest with {:.2f} times the mean,",
                                            link.fill.links, rate_to_text(topology.rate_of(link)), link.fill.worst);
-    return fmt::format("the {} is shared by {} sender{}: {}{} x {} / {} = {} for each",
-                       topology.name_of(link), link.senders, link.senders == 1 ? "" : "s",
+    return fmt::format("the {} is shared by {}: {}{} x {} / {} = {} for each",
+                       topology.name_of(link), counted(link.senders, "sender"),
                        rate_to_text(link.capacity), of_links,
                        utilisation_to_text(policy.target_utilisation_millionths),
                        divisor_to_text(link.divisor_thousandths),

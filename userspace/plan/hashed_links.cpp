@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/text_lines.hpp"
+
 namespace headway {
 namespace {
 
@@ -126,10 +128,10 @@ std::uint32_t draws_of(const Topology& topology, std::uint32_t hashed_directions
 
 std::string fill_text(const LinkFill& fill) {
     return fmt::format(
-        "{} links chosen by a hash, {:.0f} flow{}: the fullest is "
+        "{} links chosen by a hash, {}: the fullest is "
         "expected to carry {:.2f} times the "
         "mean, and at most {:.2f} times in 99 of 100 cases",
-        fill.links, fill.flows, fill.flows == 1 ? "" : "s", fill.expected, fill.worst);
+        fill.links, counted(static_cast<std::uint64_t>(fill.flows), "flow"), fill.expected, fill.worst);
 }
 
 }  // namespace headway

@@ -4,19 +4,33 @@
 #include "plan/planner_measured.hpp"
 
 namespace headway {
+namespace {
+
+/// Three digits, or all before the point if they are more.
+std::string rounded(double number) {
+    return number < 999.5 ? fmt::format("{:.3g}", number) : fmt::format("{:.0f}", number);
+}
+
+}  // namespace
 
 std::string seconds_text(double seconds) {
-    if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
-    if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-    return fmt::format("{:.3g} us", seconds * 1e6);
+    constexpr double minute = 60, hour = 3600;
+    if (seconds >= 10 * hour) return rounded(seconds / hour) + " h";
+    if (seconds >= 10 * minute) return rounded(seconds / minute) + " min";
+    if (seconds >= 0.9995) return rounded(seconds) + " s";
+    if (seconds >= 0.9995e-3) return rounded(seconds * 1e3) + " ms";
+    return rounded(seconds * 1e6) + " us";
 }
 
 std::string bytes_text(double bytes) {
     constexpr double kib = 1024;
-    if (bytes >= kib * kib * kib) return fmt::format("{:.3g} GiB", bytes / (kib * kib * kib));
-    if (bytes >= kib * kib) return fmt::format("{:.3g} MiB", bytes / (kib * kib));
-    if (bytes >= kib) return fmt::format("{:.3g} KiB", bytes / kib);
-    return fmt::format("{:.3g} bytes", bytes);
+    std::string_view unit = "bytes";
+    for (const std::string_view larger : {"KiB", "MiB", "GiB", "TiB", "PiB"}) {
+        if (bytes < kib) break;
+        bytes /= kib;
+        unit = larger;
+    }
+    return bytes == 1 && unit == "bytes" ? "1 byte" : fmt::format("{} {}", rounded(bytes), unit);
 }
 
 Prediction predict(const ExchangeNetwork& network) {
