@@ -70,6 +70,38 @@ class Topology(unittest.TestCase):
         self.assertEqual(written[0], written[1])
         self.assertIn("n[01-99,100]", written[0])
 
+    def test_what_is_hardly_meant_is_a_warning(self):
+        """Other units, or zeros too many; whoever meant them may go on."""
+        file = self.folder / "odd.toml"
+        file.write_text('[policy]\ntarget_utilisation = 0.001\n' + "".join(
+            f'[[cluster]]\nname = "{name}"\nhosts = ["{name}[0-3]"]\nprefixes = ["10.{i}.0.0/16"]\n'
+            f'host_rate = "{rate}"\ntrunk_rate = "10mbit"\n{rest}' for i, (name, rate, rest) in enumerate((
+                ("a", "1gbit", 'trunk_delay = "50s"\nhost_buffer = "1B"\n'), ("b", "1kbit", "")))))
+        network = ['the link of "b0" has 1 kbit/s, less than 1 Mbit/s (and of 3 other links)',
+                   'the trunk of "a" delays a packet by 50s, more than a way around the earth',
+                   'the link of "a0" has a buffer of 1B, which holds no whole packet (and of 3 other links)',
+                   'the link of "a0" has 1 Gbit/s, 100 times as much as the whole trunk of "a" (and of 3 other links)']
+        self.assertEqual(json.loads(headway("check", "--json", file).stdout)[0]["warnings"], network)
+        policy = ["policy.target_utilisation = 0.001 leaves the most part of every link unused; 0.99 is the default"]
+        for verb, told in ((("topology", "check"), network), (("check-config",), network + policy)):
+            done = subprocess.run([HEADWAY, *verb, str(file)], text=True, capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, "".join(f"{file}: warning: {line}\n" for line in told)))
+            self.assertIn("no mistakes", done.stdout)
+        # nothing of the kind in a network of any speed
+        self.assertEqual(headway("check", CORPUS / "topology_toml/tree.toml").stderr, "")
+
+    def test_hosts_that_no_job_can_have(self):
+        file = self.folder / "big.toml"
+        file.write_text("".join(f'[[cluster]]\nname = "{name}"\nhosts = ["{name}[0-16383]"]\nprefixes = ["10.{i}.0.0/16"]\n'
+                                'host_rate = "1gbit"\ntrunk_rate = "10gbit"\n' for i, name in enumerate("ab")))
+        self.assertIn("there are 32768 hosts, and one job can be planned on 16384 of them at most",
+                      headway("check", file).stderr)
+        for verb in ("plan", "predict"):
+            done = subprocess.run([HEADWAY, verb, "--config", str(file), "--bytes", "1KiB"], text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (2, f"headway {verb}: --hosts: 32768 hosts are too many; "
+                                                                 "one job can be planned on 16384 of them at most\n"))
+
     def test_star_is_accepted_by_headwayd(self):
         done = headway("check", "--json", CORPUS / "topology_toml/star.toml")
         self.assertEqual(done.returncode, 0, done.stderr)

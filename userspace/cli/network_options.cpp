@@ -255,6 +255,10 @@ std::optional<ChosenPattern> choose_pattern(std::string_view verb, const Pattern
         pattern.config = std::move(*config);
     }
     if (const auto chosen = choose(pattern, options); !chosen) return refuse(chosen.error());
+    if (pattern.hosts.size() > hosts_per_request_max) {
+        return refuse({fmt::format("--hosts: {} hosts are too many; one job can be planned on {} of them at most",
+                                   pattern.hosts.size(), hosts_per_request_max)});
+    }
     if (options.matrix.empty()) return pattern;
     const auto matrix = load_matrix(options.matrix);
     if (!matrix) {

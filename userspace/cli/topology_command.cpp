@@ -15,6 +15,7 @@
 #include "cli/network_options.hpp"
 #include "cli/topology_drawing.hpp"
 #include "config/config.hpp"
+#include "config/doubts.hpp"
 #include "config/network_file.hpp"
 #include "formats/simgrid_platform.hpp"
 #include "formats/slurm_topology.hpp"
@@ -68,6 +69,7 @@ struct Input {
     Format format = Format::toml;
     NetworkTree network;
     std::vector<FileError> refused_by_headwayd;  ///< of toml
+    std::vector<std::string> doubts;
 };
 
 struct Context {
@@ -109,7 +111,8 @@ FileResult<Input> read_input(const Context& context, const std::string& file) {
                    : *format == Format::slurm_yaml ? read_slurm_yaml(*text, file, context.slurm)
                                                    : read_simgrid_platform(*text, file);
     if (!network) return tl::unexpected(network.error());
-    return Input{*format, std::move(*network), std::move(refused)};
+    auto doubts = doubts_of(*network);
+    return Input{*format, std::move(*network), std::move(refused), std::move(doubts)};
 }
 
 // --------------------------------------------------------------------- check
@@ -130,6 +133,7 @@ void print_checked(const std::string& file, const Input& input) {
     const std::size_t hosts = input.network.host_count();
     fmt::print("{}: no mistakes: {}, {}, {}\n", file, format_name(input.format), counted(switches, "switch"),
                counted(hosts, "host"));
+    report_doubts(file, input.doubts);
     for (const FileError& error : input.refused_by_headwayd) {
         fmt::print("headwayd would refuse it: {}\n", error.to_string());
     }
@@ -149,6 +153,7 @@ ExitStatus check_files(const Context& context) {
             entry["format"] = format_name(input->format);
             entry["switches"] = input->network.switch_count();
             entry["hosts"] = input->network.host_count();
+            entry["warnings"] = input->doubts;
             entry["refused_by_headwayd"] = errors_json(input->refused_by_headwayd);
             if (!context.options.json) print_checked(file, *input);
         }

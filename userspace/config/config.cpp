@@ -7,6 +7,8 @@
 
 #include "base/text_lines.hpp"
 #include "base/wire.hpp"
+#include "config/doubts.hpp"
+#include "config/network_file.hpp"
 #include "config/toml_reader.hpp"
 #include "config/topology_toml.hpp"
 #include "plan/exchange.hpp"
@@ -210,12 +212,19 @@ void report_config_errors(std::span<const FileError> errors) {
     for (const FileError& error : errors) fmt::print(stderr, "{}\n", error.to_string());
 }
 
+void report_doubts(std::string_view file, const std::vector<std::string>& doubts) {
+    for (const std::string& doubt : doubts) fmt::print(stderr, "{}: warning: {}\n", file, doubt);
+}
+
 ExitStatus check_config(const std::filesystem::path& file) {
-    const auto config = load_config(file);
+    const auto text = read_text_file(file, config_file_max_bytes);
+    const auto config = text ? parse_config(*text, file.string()) : FileResult<Config>(tl::unexpected(text.error()));
     if (!config) {
         report_config_errors(config.error());
         return ExitStatus::bad_config;
     }
+    report_doubts(file.string(), doubts_of(*NetworkTree::make(parse_topology_toml(*text, file.string())->network)));
+    report_doubts(file.string(), doubts_of(config->policy));
     const std::size_t clusters = config->topology.clusters().size();
     const std::size_t hosts = config->topology.host_count();
     fmt::print("{}: no mistakes: {}, {}\n", file.string(), counted(clusters, "cluster"), counted(hosts, "host"));
