@@ -107,6 +107,55 @@ class Config(unittest.TestCase):
                 self.assertIn(f"{missing}: there is no such file", done.stderr)
 
 
+class FilesOfOthers(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, content):
+        (self.folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(self.folder / name)
+
+    def test_what_is_no_text_is_one_mistake(self):
+        """By every reader; each told a mistake of every line."""
+        network = ["--network", "a[0-3] 1gbit | b[0-3] 1gbit : 1gbit"]
+        for name, *words in (("m.csv", "plan", *network, "--matrix"), ("m.json", "plan", *network, "--matrix"),
+                             ("p.goal", "predict", *network, "--program"), ("f.json", "predict", *network, "--parameters"),
+                             ("t.toml", "topology", "check"), ("t.conf", "topology", "check"), ("t.xml", "topology", "check"),
+                             ("t.yaml", "topology", "check"), ("h.toml", "check-config"), ("r.json", "compare"),
+                             ("s.csv", "fit", "contention"), ("n.toml", "plan", "--config")):
+            file = self.write(name, b"\n\x89PNG\r\n\x1a\nxx\n\x00\n\x01\n")
+            done = headway(*words, file)
+            with self.subTest(words=words):
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (BAD_COMMAND_LINE, "", 1))
+                self.assertIn(f"{file}:3: it is no text: it has a byte 0x1a; name a text file", done.stderr)
+
+    def test_the_same_advice_is_given_once(self):
+        done = headway("check-config", self.write("h.toml", '[[cluster]]\nname = "a"\nhosts = ["a[0-3]", "a[0-3]"]\n'
+                       'prefixes = ["10.1.0.0/16"]\nhost_rate = "1gbit"\ntrunk_rate = "1gbit"\n'))
+        self.assertEqual((done.stderr.count("is described twice"), done.stderr.count("a network is one tree")), (4, 1))
+
+    def test_fit_tells_what_is_wrong_with_the_file_first(self):
+        for content, said in (("", "it is empty"), ("bytes,seconds\n", "it has columns and no measurement"),
+                              ("1,2\n3,4\n", 'column "1" is unknown; the first line names the columns'),
+                              ("\ufeffbytes,seconds\n9,1\n", "CSV has measurements only; say --processes, --alpha, --beta, too"),
+                              ("{", "it begins as JSON and is none")):
+            file = self.write("x.csv", content)
+            done = headway("fit", "contention", file)
+            self.assertEqual((done.returncode, done.stdout), (BAD_COMMAND_LINE, ""))
+            self.assertRegex(done.stderr, f"^headway fit: {re.escape(file)}:(1:)? {re.escape(said)}")
+
+    def test_fit_prints_numbers_with_units_for_people(self):
+        rows = "".join(f"{1000 << i},{0.000137 * (1 << i) + 0.001}\n" for i in range(6))
+        done = headway("fit", "contention", self.write("x.csv", "bytes,seconds\n" + rows), "--processes", "8",
+                       "--alpha", "1e-5", "--beta", "1e-9")
+        self.assertRegex(done.stdout, "(?m)^beta, s per byte +1e-09$")
+        self.assertRegex(done.stdout, "(?m)^gamma +19.57$")
+        self.assertRegex(done.stdout, "(?m)^error_pct +0( 0)+$")
+        self.assertNotRegex(done.stdout, r"[1-9]\d{6}")
+
+
 class Selftest(unittest.TestCase):
     def test_who_is_not_root_is_told_so(self):
         who = {"user": "nobody", "extra_groups": []} if os.geteuid() == 0 else {}

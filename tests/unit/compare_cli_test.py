@@ -129,7 +129,7 @@ class Compare(unittest.TestCase):
                 self.assertIn("wrong.json: no report of a job", told.stderr)
                 with open(kept, encoding="utf-8") as file:
                     self.assertEqual(json.load(file), report())
-        self.assertIn("cannot be read", self.compare(self.path("nowhere.json"), status=2).stderr)
+        self.assertIn("cannot be opened", self.compare(self.path("nowhere.json"), status=2).stderr)
 
     def test_files_that_cannot_be_written(self):
         one = self.written("one.json", report(row("alltoall", 16384, 2.0, 1.9)))

@@ -20,6 +20,16 @@ std::string FileError::to_string() const {
     return text;
 }
 
+namespace {
+
+/// Letters of any character set are text, control characters but for blanks are none.
+bool is_no_text(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < ' ' && std::string_view("\t\n\v\f\r").find(c) == std::string_view::npos;
+}
+
+}  // namespace
+
 FileResult<std::string> read_text_file(const std::filesystem::path& file, std::size_t max_bytes) {
     const auto unreadable = [&](std::string reason, std::string advice) {
         return tl::unexpected(std::vector<FileError>{
@@ -47,6 +57,12 @@ FileResult<std::string> read_text_file(const std::filesystem::path& file, std::s
     if (text.size() > max_bytes) {
         return unreadable(fmt::format("it is larger than {} MiB", max_bytes >> 20),
                           "use host ranges such as \"a[0-999]\", or split it");
+    }
+    if (const auto odd = std::ranges::find_if(text, is_no_text); odd != text.end()) {
+        const auto line = 1 + std::count(text.begin(), odd, '\n');
+        return tl::unexpected(std::vector<FileError>{{file.string(), static_cast<std::uint32_t>(line), "",
+                                                      fmt::format("it is no text: it has a byte 0x{:02x}", *odd),
+                                                      "name a text file, neither packed nor a picture"}});
     }
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());

@@ -33,7 +33,7 @@ inline constexpr std::size_t config_file_max_bytes = 4 << 20;
 inline constexpr std::size_t data_file_max_bytes = 256 << 20;
 
 /// The bytes of a file, without the byte order mark that some editors put in front.  Fails if there
-/// are more than that many.
+/// are more than that many, and if it is no text.
 [[nodiscard]] FileResult<std::string> read_text_file(const std::filesystem::path& file,
                                                      std::size_t max_bytes);
 

@@ -5,8 +5,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file_error.hpp"
 #include "base/whole_file.hpp"
 #include "call_report.hpp"
 #include "cli/command.hpp"
@@ -47,9 +46,9 @@ constexpr const char* compare_verb = "compare";
 constexpr double close_enough = 0.10;
 
 Result<CallReport> load_report(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return failure("{}: cannot be read", path);
-    auto report = CallReport::from_json(std::string(std::istreambuf_iterator<char>(file), {}));
+    auto text = read_text_file(path, data_file_max_bytes);
+    if (!text) return failure("{}", text.error().front().to_string());
+    auto report = CallReport::from_json(std::move(*text));
     if (!report) {
         return failure("{}: no report of a job ({}); HEADWAY_REPORT=FILE.json, or headway run --report, writes one",
                        path, report.error());

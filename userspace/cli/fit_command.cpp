@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
+#include <initializer_list>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include <fmt/ranges.h>
+
+#include "base/file_error.hpp"
 #include "base/json.hpp"
 #include "base/progress.hpp"
 #include "cli/command.hpp"
@@ -42,27 +44,31 @@ private:
     FitOptions options_;
 };
 
-constexpr std::size_t file_max_bytes = 64 << 20;
-
 constexpr const char* fit_verb = "fit";
 
 ExitStatus usage_error(std::string message) {
     return tell(fit_verb, {std::move(message)}, ExitStatus::bad_config);
 }
 
-Result<std::string> read_file(const std::string& name) {
-    std::ifstream file(name, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file) return failure("cannot read {}", name);
-    if (text.size() > file_max_bytes) return failure("{} is larger than 64 MiB", name);
-    return text;
-}
-
 // -------------------------------------------------------------- CSV into JSON
 
-Result<void> need(const std::optional<double>& value, std::string_view option) {
-    if (value) return {};
-    return failure("CSV has measurements only; {} is needed", option);
+struct Needed {
+    const std::optional<double>& value;
+    std::string_view option;
+};
+
+/// The measurements, and all that they need besides; what is wrong with the file is told first.
+Result<Measurements> read_csv(std::string_view text, const FitOptions& options,
+                              const std::vector<std::string>& known, std::initializer_list<Needed> needed) {
+    auto table = parse_measurements(text, options.file, {"bytes", "seconds"}, known);
+    if (!table) return table;
+    if (table->rows.empty()) return failure("{}: it has columns and no measurement; write a line for each", options.file);
+    std::vector<std::string_view> missing;
+    for (const auto& [value, option] : needed) {
+        if (!value) missing.push_back(option);
+    }
+    if (missing.empty()) return table;
+    return failure("{}: CSV has measurements only; say {}, too", options.file, fmt::join(missing, ", "));
 }
 
 /// Rows as [[...], ...] of those columns.
@@ -79,13 +85,10 @@ EvalJson rows_json(const Measurements& table, const std::vector<std::string>& co
 }
 
 Result<EvalJson> contention_from_csv(std::string_view text, const FitOptions& options) {
-    for (const auto& given : {need(options.processes, "--processes"),
-                              need(options.startup_s, "--alpha"),
-                              need(options.per_byte_s, "--beta")}) {
-        if (!given) return tl::unexpected(given.error());
-    }
-    const auto table = parse_measurements(text, options.file, {"bytes", "seconds"},
-                                          {"bytes", "seconds", "processes", "variance"});
+    const auto table = read_csv(text, options, {"bytes", "seconds", "processes", "variance"},
+                                {{options.processes, "--processes"},
+                                 {options.startup_s, "--alpha"},
+                                 {options.per_byte_s, "--beta"}});
     if (!table) return tl::unexpected(table.error());
     EvalJson input{{"n", *options.processes}, {"alpha", *options.startup_s},
                    {"beta", *options.per_byte_s}};
@@ -110,18 +113,15 @@ Result<EvalJson> contention_from_csv(std::string_view text, const FitOptions& op
 }
 
 Result<EvalJson> many_to_one_from_csv(std::string_view text, const FitOptions& options) {
-    for (const auto& given : {need(options.processes, "--processes"),
-                              need(options.startup_s, "--alpha"),
-                              need(options.per_byte_s, "--beta"),
-                              need(options.rate_bytes_per_s, "--rate")}) {
-        if (!given) return tl::unexpected(given.error());
-    }
+    const auto table = read_csv(text, options, {"bytes", "seconds"},
+                                {{options.processes, "--processes"},
+                                 {options.startup_s, "--alpha"},
+                                 {options.per_byte_s, "--beta"},
+                                 {options.rate_bytes_per_s, "--rate"}});
+    if (!table) return tl::unexpected(table.error());
     if (!(*options.processes >= 1 && *options.processes <= 65536)) {
         return failure("--processes is 1 .. 65536");
     }
-    const auto table =
-        parse_measurements(text, options.file, {"bytes", "seconds"}, {"bytes", "seconds"});
-    if (!table) return tl::unexpected(table.error());
     EvalJson input{{"sources", EvalJson::array()}, {"rates", EvalJson::array()}};
     for (int i = 0; i < *options.processes; ++i) {
         input["sources"].push_back({{"C", *options.startup_s}, {"t", *options.per_byte_s}});
@@ -151,12 +151,12 @@ constexpr std::array models{
 };
 
 Result<EvalJson> read_input(const FittedModel& model, const FitOptions& options) {
-    const auto text = read_file(options.file);
-    if (!text) return tl::unexpected(text.error());
+    const auto text = read_text_file(options.file, data_file_max_bytes);
+    if (!text) return failure("{}", text.error().front().to_string());
     const auto begin = text->find_first_not_of(" \t\r\n");
     if (begin == std::string::npos || (*text)[begin] != '{') return model.from_csv(*text, options);
     EvalJson input = parse_json<EvalJson>(*text);
-    if (input.is_discarded()) return failure("{} is no JSON", options.file);
+    if (input.is_discarded()) return failure("{}: it begins as JSON and is none; jq . {} tells where", options.file, options.file);
     return input;
 }
 
@@ -167,10 +167,37 @@ void infinite_to_null(EvalJson& json) {
     }
 }
 
+/// Of parameters that have no unit in their names.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> units{{
+    {"alpha", "s"}, {"beta", "s per byte"}, {"L", "s"}, {"gap", "bytes, s"}, {"b", "bytes/s"}, {"d", "s"},
+    {"rates", "bytes/s"}}};
+
+std::string named_with_unit(const std::string& name) {
+    const auto* unit = std::ranges::find(units, name, &std::pair<std::string_view, std::string_view>::first);
+    return unit == units.end() ? name : fmt::format("{}, {}", name, unit->second);
+}
+
+/// Four digits; what is left of a difference by rounding is nothing.
+std::string for_people(const EvalJson& value) {
+    constexpr double rounding = 1e-12;
+    if (value.is_null()) return "-";
+    if (value.is_string()) return value.get<std::string>();
+    if (!value.is_array()) {
+        if (!value.is_number_float()) return json_text(value);
+        const double number = value.get<double>();
+        return fmt::format("{:.4g}", std::abs(number) < rounding ? 0 : number);
+    }
+    std::string list;
+    for (const EvalJson& one : value) {
+        list += fmt::format("{}{}", list.empty() ? "" : " ", one.is_array() ? fmt::format("({})", for_people(one)) : for_people(one));
+    }
+    return list;
+}
+
 void print_text(const FitReport& report) {
     for (const auto& [name, value] : report.found.items()) {
         if (value.is_array() && !value.empty() && value[0].is_object()) continue;  // as given
-        fmt::print("{:<24}  {}\n", name, value.is_null() ? "-" : json_text(value));
+        fmt::print("{:<24}  {}\n", named_with_unit(name), for_people(value));
     }
     for (const std::string& remark : report.remarks) fmt::print("note: {}\n", remark);
 }

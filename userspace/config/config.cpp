@@ -209,7 +209,12 @@ NamedSocket find_control_socket(const std::filesystem::path& file) {
 }
 
 void report_config_errors(std::span<const FileError> errors) {
-    for (const FileError& error : errors) fmt::print(stderr, "{}\n", error.to_string());
+    std::string told;  // once for mistakes that follow each other
+    for (FileError error : errors) {
+        if (error.advice == told) error.advice.clear();
+        else told = error.advice;
+        fmt::print(stderr, "{}\n", error.to_string());
+    }
 }
 
 void report_doubts(std::string_view file, const std::vector<std::string>& doubts) {

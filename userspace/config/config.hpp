@@ -87,7 +87,7 @@ struct NamedSocket {
 };
 [[nodiscard]] NamedSocket find_control_socket(const std::filesystem::path& file);
 
-/// Every error or doubt (doubts.hpp) on a line of its own, to stderr.
+/// Every error or doubt (doubts.hpp) on a line of its own, to stderr, the same advice once.
 void report_doubts(std::string_view file, const std::vector<std::string>& doubts);
 void report_config_errors(std::span<const FileError> errors);
 
