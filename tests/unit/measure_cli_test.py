@@ -197,6 +197,21 @@ class Agents(Computed):
         self.assertEqual(kept["links"], network["links"])
         self.assertEqual(kept["messages"]["pairs"], [])
 
+    def test_the_tree_is_written_though_its_buffers_were_not_measured(self):
+        """The limit is reached after the rates, of which nothing is thrown away."""
+        toml, document = self.folder / "headway.toml", self.folder / "found.json"
+        self.measure("--network-only", "--output", str(document))
+        all_bytes = json.loads(document.read_text())["bytes_sent"]
+        for part in (0.7, 0.4):
+            document.unlink()
+            toml.unlink(missing_ok=True)
+            done = self.measure("--network-only", "--max-bytes", f"{round(part * all_bytes)}B", "--output", str(document),
+                                "--write", str(toml))
+            self.assert_refused(done, 1, "--max-bytes allows", f"{toml} is written: 1 cluster, 3 hosts; its first lines")
+            self.assertEqual(len(json.loads(document.read_text())["links"]), 6)
+            self.assertIn("# The measurement ended early: ", toml.read_text())
+            self.assertEqual(headway("check", str(toml), verb="topology").returncode, 0)
+
     def test_no_more_is_sent_than_allowed(self):
         self.assert_refused(self.measure("--max-bytes", "1MB"), 1, "--max-bytes allows")
 

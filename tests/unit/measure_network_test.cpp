@@ -253,6 +253,30 @@ TEST(MeasureNetwork, DescribesATreeThatHeadwaydPlansFor) {
     EXPECT_EQ(against(laboratory, *found, toml), std::vector<std::string>());
 }
 
+// A reader of headway.toml sees which of its numbers are lower bounds.
+TEST(MeasureNetwork, NamesWhatItDidNotMeasure) {
+    auto laboratory = two_clusters();
+    auto found = measure(laboratory);
+    ASSERT_TRUE(found);
+    for (auto& [link, capacity] : found->capacities) capacity.is_exact = true;
+    for (auto& [link, buffer] : found->buffers) buffer.is_lower_bound = false;
+    EXPECT_EQ(notes_on_values(*found, names_of(8)), std::vector<std::string>());
+    found->capacities.at({0, true}).is_exact = false;
+    found->capacities.at({5, false}).is_exact = false;
+    found->capacities.erase({2, true});
+    const std::size_t trunk = found->tree.trunks().front();
+    found->capacities.at({trunk, true}).is_exact = false;
+    found->buffers.at({trunk, true}).is_lower_bound = true;
+    found->ended_by = Error{"no more bytes"};
+    const std::string name = "the trunk of " + switch_names(found->tree, names_of(8))[trunk];
+    EXPECT_EQ(notes_on_values(*found, names_of(8)),
+              (std::vector<std::string>{
+                  "At least so fast, nothing filled the link: a0 up, b1 down, " + name + " up.",
+                  "Left out, a buffer that was never full: " + name + " up.",
+                  "Not measured, the rate of the other direction is taken: a2 up.",
+                  "The measurement ended early: no more bytes."}));
+}
+
 TEST(MeasureNetwork, DescribesOneSwitch) {
     ComputedLaboratory laboratory(HostTree(6));
     laboratory.set_both(4, {12.5e6, 0, 65536});

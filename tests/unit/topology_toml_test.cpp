@@ -111,8 +111,8 @@ TEST(TopologyToml, ReadsATree) {
     EXPECT_EQ(tree.edge(*tree.find_switch("rack1")).down_buffer_bytes, 512U << 10);
     ASSERT_FALSE(file->clusters);
     EXPECT_EQ(file->clusters.error().to_string(),
-              "tree.toml:1: switch: it cannot be planned for: the link of host \"fat0\" differs from "
-              "that of \"n0\" or by direction; give all hosts of a switch the same links, the same in "
+              "tree.toml:1: switch: it cannot be planned for: the link of host \"fat0\" differs by "
+              "direction, 2.5 Gbit/s upwards and 10 Gbit/s downwards; give all hosts of a switch the same links, the same in "
               "both directions");
 }
 

@@ -11,6 +11,7 @@
 #include "base/hostlist.hpp"
 #include "base/json.hpp"
 #include "base/progress.hpp"
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
@@ -143,15 +144,30 @@ Result<WrittenAs> format_of(const std::string& file) {
                    file);
 }
 
-Result<WrittenTopology> written(const NetworkTree& tree, WrittenAs format) {
-    if (format == WrittenAs::simgrid) return write_simgrid_platform(tree);
-    if (format == WrittenAs::slurm) return write_slurm_topology(tree, {});
-    return WrittenTopology{"# Written by headway measure.\n" + write_topology_toml(tree), {}};
+/// headway.toml, with what its values were taken for.
+std::string commented_toml(const NetworkTree& tree, const std::vector<std::string>& notes) {
+    std::string text = "# Written by headway measure; what is not named here is measured.\n";
+    for (const std::string& note : notes) text += fmt::format("# {}\n", note);
+    return text + write_topology_toml(tree);
+}
+
+Result<WrittenTopology> written(const NetworkTree& tree, const std::vector<std::string>& notes, WrittenAs format) {
+    if (format == WrittenAs::toml) return WrittenTopology{commented_toml(tree, notes), {}};
+    auto topology = format == WrittenAs::simgrid ? write_simgrid_platform(tree) : write_slurm_topology(tree, {});
+    if (topology) topology->losses.insert(topology->losses.end(), notes.begin(), notes.end());
+    return topology;
 }
 
 /// Says what has been written, and whether it is a configuration that headwayd takes.
-void tell_written(const std::string& file, const WrittenTopology& topology) {
-    fmt::print(stderr, "headway measure: {} is written\n", file);
+void tell_written(const std::string& file, const WrittenTopology& topology, const NetworkTree& tree,
+                  const std::vector<std::string>& notes) {
+    std::uint64_t clusters = 0;
+    for (NetworkTree::Node node = 0; node < tree.size(); ++node) clusters += tree.item(node).is_cluster ? 1 : 0;
+    fmt::print(stderr, "headway measure: {} is written: {}, {}; {}\n", file, counted(clusters, "cluster"),
+               counted(tree.host_count(), "host"),
+               notes.empty() ? "all of it is measured"
+               : file.ends_with(".toml") ? "its first lines name what is not measured"
+                                         : "what follows is not measured");
     for (const std::string& loss : topology.losses) fmt::print(stderr, "headway measure: {}: {}\n", file, loss);
     if (!file.ends_with(".toml")) return;
     const auto config = parse_config(topology.text, file);
@@ -161,16 +177,17 @@ void tell_written(const std::string& file, const WrittenTopology& topology) {
 }
 
 /// Writes all files, or none if any cannot be written.
-Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>& files) {
+Result<void> write_files(const NetworkTree& tree, const std::vector<std::string>& notes,
+                         const std::vector<std::string>& files) {
     std::vector<WrittenTopology> texts;
     for (const std::string& file : files) {
-        auto text = written(tree, *format_of(file));
+        auto text = written(tree, notes, *format_of(file));
         if (!text) return tl::unexpected(text.error().within(file));
         texts.push_back(std::move(*text));
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (!write_file(measure_verb, files[i], texts[i].text)) return failure("nothing more is written");
-        tell_written(files[i], texts[i]);
+        tell_written(files[i], texts[i], tree, notes);
     }
     return {};
 }
@@ -244,12 +261,12 @@ ExitStatus compare_document(const MeasureOptions& options) {
 }
 
 /// Keeps the network for `headway run`.  It tells what cannot be kept, and does not fail for it.
-void keep(const NetworkTree& tree, const MeasureCircumstances& circumstances,
+void keep(const NetworkTree& tree, const std::vector<std::string>& notes, const MeasureCircumstances& circumstances,
           const std::string& document) {
     const auto folder = user_networks_folder();
     if (!folder) return;
     const auto file =
-        keep_network(*folder, circumstances.hosts, write_topology_toml(tree), document);
+        keep_network(*folder, circumstances.hosts, commented_toml(tree, notes), document);
     if (file)
         fmt::print(stderr, "headway measure: {} keeps it for headway run\n", file->string());
     else
@@ -291,11 +308,12 @@ ExitStatus measure(const MeasureOptions& options) {
         return tell(measure_verb, network.error(), ExitStatus::failure);
     }
     std::optional<MeasuredMessages> messages;
-    if (!options.network_only)
+    if (!options.network_only && !network->ended_by)
         messages = measure_messages(**laboratory, *network, circumstances.hosts, show(1));
     bar.erase();
-    const bool is_complete = !messages || !messages->ended_by;
-    if (!is_complete) tell(measure_verb, *messages->ended_by, ExitStatus::failure);
+    const auto& why = network->ended_by || !messages ? network->ended_by : messages->ended_by;
+    const bool is_complete = !why;
+    if (why) tell(measure_verb, *why, ExitStatus::failure);
     const MeasuredMessages* found = messages ? &*messages : nullptr;
 
     circumstances.nodes = (*laboratory)->node_names();
@@ -310,8 +328,9 @@ ExitStatus measure(const MeasureOptions& options) {
     if (is_kept || !options.write.empty()) {
         const auto tree = network_tree_of(*network, circumstances.hosts, circumstances.addresses);
         if (!tree) return tell(measure_verb, tree.error(), ExitStatus::failure);
-        if (is_kept) keep(*tree, circumstances, messages ? document : "");
-        if (const auto done = write_files(*tree, options.write); !done)
+        const auto notes = notes_on_values(*network, circumstances.hosts);
+        if (is_kept) keep(*tree, notes, circumstances, messages ? document : "");
+        if (const auto done = write_files(*tree, notes, options.write); !done)
             return tell(measure_verb, done.error(), ExitStatus::failure);
     }
     return wrong.empty() && is_complete ? ExitStatus::ok : ExitStatus::failure;

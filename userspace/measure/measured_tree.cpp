@@ -205,6 +205,36 @@ std::vector<std::string> switch_names(const HostTree& tree, const std::vector<st
     return names;
 }
 
+std::vector<std::string> notes_on_values(const MeasuredNetwork& network, const std::vector<std::string>& names) {
+    const HostTree& tree = network.tree;
+    const auto switches = switch_names(tree, names);
+    std::map<std::string, std::string> links;  // by what there is to say of them
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+        if (node == tree.root()) continue;
+        const std::string name = tree.is_host(node) ? names[node] : "the trunk of " + switches[node];
+        for (const bool is_up : {true, false}) {
+            const auto tell = [&](const char* what) {
+                std::string& list = links[what];
+                list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name, is_up ? "up" : "down");
+            };
+            const auto rate = network.capacities.find({node, is_up});
+            if (rate == network.capacities.end() || rate->second.bytes_per_s <= 0)
+                tell("Not measured, the rate of the other direction is taken");
+            else if (!rate->second.is_exact) tell("At least so fast, nothing filled the link");
+            const auto buffer = network.buffers.find({node, is_up});
+            if (buffer != network.buffers.end() && buffer->second.is_lower_bound)
+                tell("Left out, a buffer that was never full");
+        }
+    }
+    std::vector<std::string> notes;
+    for (const auto& [what, list] : links) notes.push_back(fmt::format("{}: {}.", what, list));
+    if (!tree.hosts_at(tree.root()).empty() && tree.switches().size() != 2)
+        notes.push_back(fmt::format("Assumed: the trunk of {}, which nothing crosses, carries what all hosts send.",
+                                    switches[tree.root()]));
+    if (network.ended_by) notes.push_back("The measurement ended early: " + network.ended_by->message + ".");
+    return notes;
+}
+
 Result<NetworkTree> network_tree_of(const MeasuredNetwork& network, const std::vector<std::string>& names,
                                     const std::vector<std::string>& addresses) {
     return NetworkTree::make(Describer(network, names, addresses).items());

@@ -17,6 +17,11 @@ namespace headway {
                                                   const std::vector<std::string>& names,
                                                   const std::vector<std::string>& addresses);
 
+/// Sentences on what network_tree_of() did not measure of its values: rates that are lower bounds, or
+/// taken from elsewhere, and buffers that are left out.  All else is measured.
+[[nodiscard]] std::vector<std::string> notes_on_values(const MeasuredNetwork& network,
+                                                       const std::vector<std::string>& names);
+
 /// Names every switch of the tree, by node, after what its hosts' names have in common.
 [[nodiscard]] std::vector<std::string> switch_names(const HostTree& tree, const std::vector<std::string>& hosts);
 

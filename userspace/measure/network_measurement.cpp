@@ -91,20 +91,30 @@ void NetworkMeasurement::advance(const std::string& what) {
 Result<MeasuredNetwork> NetworkMeasurement::run() {
     for (auto step : {&NetworkMeasurement::look_at_round_trips, &NetworkMeasurement::check_routes,
                       &NetworkMeasurement::send_alone, &NetworkMeasurement::find_tree,
-                      &NetworkMeasurement::split_by_interference,
-                      &NetworkMeasurement::fill_trunks, &NetworkMeasurement::fill_ports}) {
+                      &NetworkMeasurement::split_by_interference}) {
         if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
     }
+    auto done = fill_links();
     find_capacities();
-    if (auto done = measure_buffers(); !done) return tl::unexpected(done.error());
+    if (done) done = measure_beyond_rates();
+    if (!done) network_.ended_by = done.error();
+    return std::move(network_);
+}
+
+Result<void> NetworkMeasurement::fill_links() {
+    if (auto done = fill_trunks(); !done) return done;
+    return fill_ports();
+}
+
+Result<void> NetworkMeasurement::measure_beyond_rates() {
+    if (auto done = measure_buffers(); !done) return done;
     for (const std::size_t node : network_.tree.switches()) {
-        if (auto done = measure_sharing(node); !done) return tl::unexpected(done.error());
+        if (auto done = measure_sharing(node); !done) return done;
     }
     if (network_.sharing.empty())
         network_.remarks.push_back("whether ports of a switch share memory is not known: that takes four hosts at a "
                                    "switch and three more, a port whose buffer is known, and trunks of 0.7 of its rate");
-    if (auto done = measure_heights(); !done) return tl::unexpected(done.error());
-    return std::move(network_);
+    return measure_heights();
 }
 
 std::string NetworkMeasurement::name_of(DirectedLink link) const {

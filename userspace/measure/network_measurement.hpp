@@ -59,6 +59,8 @@ struct MeasuredNetwork {
     std::map<DirectedLink, MeasuredBuffer> buffers;
     std::vector<MeasuredSharing> sharing;  ///< of each switch with hosts enough
     std::vector<MeasuredHeight> heights;  ///< from 1 on; none: the tree is not PlogPT's
+    /// Why what comes after the tree is not all there; none: it is.
+    std::optional<Error> ended_by;
     /// Says what could not be found, and why, and what the reader should know of the network.
     std::vector<std::string> remarks;
 };
@@ -71,6 +73,7 @@ public:
     /// `names` are the hosts', for remarks.
     NetworkMeasurement(Laboratory& laboratory, std::vector<std::string> names, MeasureProgress progress);
 
+    /// Fails where not even the tree is known; what is missing of the rest `ended_by` tells.
     [[nodiscard]] Result<MeasuredNetwork> run();
 
 private:
@@ -82,6 +85,8 @@ private:
     Result<void> split_by_interference();
     Result<void> fill_trunks();
     Result<void> fill_ports();
+    Result<void> fill_links();
+    Result<void> measure_beyond_rates();
     Result<void> measure_buffers();
     void find_capacities();
 

@@ -184,9 +184,12 @@ Result<Cluster> cluster_of(const NetworkItem& item, TrunkSwitch trunk,
     const NetworkEdge& first = hosts.front().edge;
     Cluster cluster{std::move(trunk), {}, item.prefixes, first.up_rate, first.down_buffer_bytes};
     for (const NetworkItem& host : hosts) {
-        if (host.edge != first || host.edge.up_rate != host.edge.down_rate) {
-            return failure("the link of {} differs from that of \"{}\" or by direction",
-                           called(host), hosts.front().name);
+        if (host.edge.up_rate != host.edge.down_rate) {
+            return failure("the link of {} differs by direction, {} upwards and {} downwards", called(host),
+                           rate_to_text(host.edge.up_rate), rate_to_text(host.edge.down_rate));
+        }
+        if (host.edge != first) {
+            return failure("the link of {} differs from that of \"{}\"", called(host), hosts.front().name);
         }
         cluster.hosts.push_back(host.name);
     }
