@@ -98,6 +98,42 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, headway("--help").stdout))
 
 
+class Sizes(unittest.TestCase):
+    def test_lists_and_ranges(self):
+        network = ["--network", "a[0-3] 1gbit | b[0-3] 1gbit : 1gbit"]
+        sizes = lambda *words: re.findall(r"(\w+) per pair of ranks", headway("predict", *network, "--bytes", *words).stdout)
+        self.assertEqual(sizes("64KiB,1K"), ["1KiB", "64KiB"])
+        self.assertEqual(sizes("1KiB..4KiB,9"), ["9B", "1KiB", "2KiB", "4KiB"])
+        for verb, size, said in (("predict", "1KiB..", "1KiB.. has no end; write both, such as 1KiB..1MiB"),
+                                 ("plan", "1,2", "a plan is of one size; headway predict takes 1,2"),
+                                 ("plan", "1..2", "a plan is of one size; headway predict takes 1..2")):
+            done = headway(verb, *network, "--bytes", size)
+            self.assertEqual((done.returncode, done.stderr), (BAD_COMMAND_LINE, f"headway {verb}: --bytes: {said}\n"))
+
+    def test_a_bare_number_is_bytes(self):
+        done = headway("measure", "--hosts", "x=127.0.0.1", "y=127.0.0.2", "--max-bytes", "5", "--launch", "false {host}")
+        self.assertNotIn("has no unit", done.stderr)
+
+    def test_a_misspelt_change(self):
+        done = headway("plan", "--network", "a[0-3] 1gbit", "--what-if", "trank=4gbit")
+        self.assertEqual(done.stderr, 'headway plan: --what-if: "trank" cannot be changed; did you mean trunk?\n')
+
+
+class Daemons(unittest.TestCase):
+    """Beside the program, and with the same statuses and words for a wrong command line."""
+
+    def test_refusals(self):
+        for name in ("headwayd", "headway-etcd"):
+            program = str(pathlib.Path(HEADWAY).resolve().parent / name)
+            if not os.path.exists(program):
+                self.skipTest(f"{name} is not built")
+            done = subprocess.run([program, "--verbsoe"], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (BAD_COMMAND_LINE, ""))
+            self.assertRegex(done.stderr, f"^{name}: there is no option --verbsoe; ")
+            said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+            self.assertRegex(said, f"^{name} [0-9]")
+
+
 class Config(unittest.TestCase):
     def test_it_may_be_named_by_a_variable_or_a_letter(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -94,6 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoSpeed", "\nSwitchName=s Nodes=n\n", "t:2: LinkSpeed: it is missing"},
         Mistake{"BadSpeed", "SwitchName=s Nodes=n LinkSpeed=fast\n",
                 "t:1: LinkSpeed: \"fast\" is no positive whole number"},
+        Mistake{"OverflowingSpeed", "SwitchName=s Nodes=n LinkSpeed=99999999999999999999\n",
+                "t:1: LinkSpeed: \"99999999999999999999\" is more than any link has"},
         Mistake{"HugeSpeed", "SwitchName=s Nodes=n LinkSpeed=99999999\n", "is more than 1600gbit"},
         Mistake{"BadList", "SwitchName=s Nodes=n[0-3 LinkSpeed=1\n", "t:1: Nodes: "},
         Mistake{"NoName", "Nodes=n LinkSpeed=1\n", "t:1: SwitchName: it is missing"},

@@ -2,7 +2,7 @@
 // Verbs of the command line and their options: as much of CLI11 as Headway uses.
 //
 // CLI11 is a header that takes seconds to compile wherever it is included, even if
-// nothing of it is used.  Of the files that share this one only command_line.cpp includes it.
+// nothing of it is used.  Only command_line.cpp includes it.
 #pragma once
 
 #include <map>

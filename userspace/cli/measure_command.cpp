@@ -126,7 +126,7 @@ Result<LaboratoryOptions> laboratory_options(const MeasureOptions& options) {
     made.agent_command = {*program, "measure", "--agent", "--port", std::to_string(options.first_port)};
     made.start_patience = std::chrono::seconds(options.patience_s);
     made.load_share = options.max_load_percent / 100.0;
-    const auto bytes = parse_byte_size(options.max_bytes);
+    const auto bytes = parse_size_or_bytes(options.max_bytes);
     if (!bytes) return tl::unexpected(bytes.error().within("--max-bytes"));
     made.bytes_max = *bytes;
     return made;

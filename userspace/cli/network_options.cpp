@@ -277,9 +277,13 @@ FittedParameters measured_parameters(const Config& config) {
     return load_fitted({*config.measured_file}).value_or(FittedParameters());
 }
 
+Result<std::uint64_t> parse_size_or_bytes(std::string_view text) {
+    const bool digits_only = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    return parse_byte_size(digits_only ? fmt::format("{}B", text) : std::string(text));
+}
+
 Result<std::uint64_t> parse_message_size(std::string_view text) {
-    const bool digits_only = text.find_first_not_of("0123456789") == std::string_view::npos;
-    const auto bytes = parse_byte_size(digits_only ? fmt::format("{}B", text) : std::string(text));
+    const auto bytes = parse_size_or_bytes(text);
     if (!bytes) return tl::unexpected(bytes.error().within("--bytes"));
     if (*bytes == 0 || *bytes > message_max_bytes) {
         return failure("--bytes: {} is not within 1 byte and 1 TiB", text);

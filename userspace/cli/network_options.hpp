@@ -60,7 +60,10 @@ struct ChosenPattern {
 /// Returns the models' parameters from the measurements that headway.toml names, or none.
 [[nodiscard]] FittedParameters measured_parameters(const Config& config);
 
-/// "65536", "64KiB"; 1 byte .. 1 TiB.  Fails naming --bytes.
+/// "65536" bytes, "64KiB".
+[[nodiscard]] Result<std::uint64_t> parse_size_or_bytes(std::string_view text);
+
+/// The same; 1 byte .. 1 TiB.  Fails naming --bytes.
 [[nodiscard]] Result<std::uint64_t> parse_message_size(std::string_view text);
 
 /// The name of a file that stands for it.

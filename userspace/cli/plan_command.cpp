@@ -93,6 +93,8 @@ Result<void> check(const ChosenPattern& pattern, const PlanOptions& options) {
 
 Result<std::optional<std::uint64_t>> message_size(const PlanOptions& options) {
     if (options.bytes.empty()) return std::nullopt;
+    if (options.bytes.find(',') != std::string::npos || options.bytes.find("..") != std::string::npos)
+        return failure("--bytes: a plan is of one size; headway predict takes {}", options.bytes);
     const auto bytes = parse_message_size(options.bytes);
     if (!bytes) return tl::unexpected(bytes.error());
     return std::optional(*bytes);

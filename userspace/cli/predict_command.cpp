@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/progress.hpp"
+#include "base/text_lines.hpp"
 #include "cli/command.hpp"
 #include "cli/network_options.hpp"
 #include "cli/predicted_points.hpp"
@@ -46,11 +47,21 @@ constexpr const char* predict_verb = "predict";
 constexpr std::size_t sizes_max = 200;
 constexpr const char* default_bytes = "64KiB";
 
+/// Cuts lists such as "1KiB,64KiB" at their commas.
+std::vector<std::string> cut_sizes(const std::vector<std::string>& lists) {
+    std::vector<std::string> texts;
+    for (const std::string& list : lists) {
+        for (const std::string_view text : split_words(list, ",")) texts.emplace_back(text);
+    }
+    return texts.empty() ? std::vector<std::string>{default_bytes} : texts;
+}
+
 /// "1KiB..1MiB": both ends, and every power of two between.
 Result<void> append_range(std::vector<std::uint64_t>& sizes, std::string_view from,
                           std::string_view to) {
     const auto first = parse_message_size(from);
     if (!first) return tl::unexpected(first.error());
+    if (to.empty()) return failure("--bytes: {}.. has no end; write both, such as 1KiB..1MiB", from);
     const auto last = parse_message_size(to);
     if (!last) return tl::unexpected(last.error());
     if (*first > *last) return failure("--bytes: {}..{} ends before it begins", from, to);
@@ -60,10 +71,9 @@ Result<void> append_range(std::vector<std::uint64_t>& sizes, std::string_view fr
     return {};
 }
 
-Result<std::vector<std::uint64_t>> parse_sizes(std::vector<std::string> texts) {
-    if (texts.empty()) texts = {default_bytes};
+Result<std::vector<std::uint64_t>> parse_sizes(const std::vector<std::string>& lists) {
     std::vector<std::uint64_t> sizes;
-    for (const std::string& text : texts) {
+    for (const std::string& text : cut_sizes(lists)) {
         if (const std::size_t dots = text.find(".."); dots != std::string::npos) {
             const auto range = append_range(sizes, std::string_view(text).substr(0, dots),
                                             std::string_view(text).substr(dots + 2));

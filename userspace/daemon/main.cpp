@@ -4,12 +4,11 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/systemd_sink.h>
 
+#include "base/command_line.hpp"
 #include "base/version.hpp"
 #include "config/config.hpp"
 #include "daemon/daemon.hpp"
@@ -36,20 +35,16 @@ int run(int argc, char** argv) {
     std::string file = config_default_path;
     bool check = false, foreground = false, keep = false, restore = false, verbose = false;
 
-    CLI::App line("Paces the MPI traffic of this node; see headwayd(8).", "headwayd");
-    line.set_version_flag("--version", fmt::format("headwayd {}", version));
-    line.add_option("--config", file, "configuration file")->capture_default_str();
-    line.add_flag("--check-config", check, "check the configuration and end");
-    line.add_flag("--keep", keep, "at the end leave everything in force for the next run");
-    line.add_flag("--restore", restore, "give the interface its default, unless a headwayd runs, and end")
-        ->excludes("--keep");
-    line.add_flag("--foreground", foreground, "log to stderr even under systemd");
-    line.add_flag("--verbose", verbose, "log every client");
-    try {
-        line.parse(argc, argv);
-    } catch (const CLI::ParseError& told) {  // of --help and --version, too
-        return static_cast<int>(line.exit(told) == 0 ? ExitStatus::ok : ExitStatus::bad_config);
-    }
+    const CommandLine line("headwayd", "Paces the MPI traffic of this node; see headwayd(8).", version);
+    const Verb program = line.program();
+    program.add_option("--config", file, "configuration file").shows_default();
+    program.add_flag("--check-config", check, "check the configuration and end");
+    program.add_flag("--keep", keep, "at the end leave everything in force for the next run");
+    program.add_flag("--restore", restore, "give the interface its default, unless a headwayd runs, and end")
+        .excludes("--keep");
+    program.add_flag("--foreground", foreground, "log to stderr even under systemd");
+    program.add_flag("--verbose", verbose, "log every client");
+    if (const auto status = line.read({argv + 1, argv + argc})) return static_cast<int>(*status);
 
     if (check) return static_cast<int>(check_config(file));
     auto config = load_config(file);

@@ -100,7 +100,11 @@ private:
             return;
         }
         const auto number = to_number<std::uint64_t>(*said.speed);
-        if (!number || *number == 0) {
+        const bool has_digits_only = said.speed->find_first_not_of("0123456789") == std::string::npos;
+        if (!number && !said.speed->empty() && has_digits_only) {
+            tell(said, "LinkSpeed", in_quotes(*said.speed) + " is more than any link has",
+                 "write the number that --link-speed-unit is the unit of");
+        } else if (!number || *number == 0) {
             tell(said, "LinkSpeed", in_quotes(*said.speed) + " is no positive whole number",
                  "write a number");
         } else if (!options_.link_speed_unit) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "base/nearest.hpp"
 #include "base/units.hpp"
 
 namespace headway {
@@ -71,9 +72,9 @@ constexpr std::array keys{
         }, nullptr},
 };
 
-std::string names_of_keys() {
-    std::string names;
-    for (const Key& key : keys) names += fmt::format("{}{}", names.empty() ? "" : ", ", key.name);
+std::vector<std::string> names_of_keys() {
+    std::vector<std::string> names;
+    for (const Key& key : keys) names.emplace_back(key.name);
     return names;
 }
 
@@ -116,7 +117,7 @@ Result<void> apply_change(Parts& parts, std::string_view change) {
     const auto* key = std::find_if(keys.begin(), keys.end(),
                                    [&](const Key& known) { return known.name == name; });
     if (key == keys.end()) {
-        return failure("\"{}\" cannot be changed; {} can", name, names_of_keys());
+        return failure("\"{}\" cannot be changed; {}", name, did_you_mean(name, names_of_keys()));
     }
     const auto found = set(*key, parts, part, change.substr(equals + 1));
     if (!found) return tl::unexpected(found.error());

@@ -22,9 +22,10 @@
 #include <mutex>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "base/command_line.hpp"
+#include "base/version.hpp"
 #include "trunk/etcd/etcd_requests.hpp"
 #include "trunk/etcd/etcd_watch.hpp"
 
@@ -160,31 +161,36 @@ int serve(EtcdConnection& connection, const EtcdOptions& options) {
     return 0;
 }
 
-void add_options(CLI::App& app, EtcdOptions& options) {
-    app.add_option("--endpoint", options.endpoints, "where etcd is; several times")->required();
-    app.add_option("--prefix", options.prefix, "of all keys, ends with '/'")->required();
-    app.add_option("--host", options.host, "whose record to put")->required();
+/// In milliseconds.
+struct Waits {
+    std::uint32_t timeout_ms = 1000;
+    std::uint32_t silence_ms = 3000;
+};
+
+void add_options(const Verb& app, EtcdOptions& options, Waits& waits) {
+    app.add_option("--endpoint", options.endpoints, "where etcd is; several times").required();
+    app.add_option("--prefix", options.prefix, "of all keys, ends with '/'").required();
+    app.add_option("--host", options.host, "whose record to put").required();
     app.add_option("--ca-file", options.ca_file, "who signs etcd's certificate");
     app.add_option("--cert-file", options.cert_file, "our certificate");
     app.add_option("--key-file", options.key_file, "its key");
     app.add_option("--user", options.user, "our name to etcd");
     app.add_option("--password-file", options.password_file, "its first line is the password");
-    app.add_option_function<int>(
-        "--timeout-ms", [&](int ms) { options.timeout = std::chrono::milliseconds(ms); },
-        "of a request");
-    app.add_option_function<int>(
-        "--silence-ms", [&](int ms) { options.silence = std::chrono::milliseconds(ms); },
-        "after which a watch counts as hanging");
+    app.add_option("--timeout-ms", waits.timeout_ms, "of a request").shows_default();
+    app.add_option("--silence-ms", waits.silence_ms, "after which a watch counts as hanging").shows_default();
 }
 
 int run(int argc, char** argv, const Privileges& privileges) {
     EtcdOptions options;
-    CLI::App app("etcd for headwayd, which starts it", "headway-etcd");
-    add_options(app, options);
-    CLI11_PARSE(app, argc, argv);
+    Waits waits;
+    const CommandLine line("headway-etcd", "etcd for headwayd, which starts it", version);
+    add_options(line.program(), options, waits);
+    if (const auto status = line.read({argv + 1, argv + argc})) return static_cast<int>(*status);
+    options.timeout = std::chrono::milliseconds(waits.timeout_ms);
+    options.silence = std::chrono::milliseconds(waits.silence_ms);
     if (!options.prefix.ends_with('/')) {
         fmt::print(stderr, "headway-etcd: --prefix must end with '/'\n");
-        return 2;
+        return static_cast<int>(ExitStatus::bad_config);
     }
     gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
     auto connection = EtcdConnection::make(options);
