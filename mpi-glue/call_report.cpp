@@ -273,12 +273,20 @@ void CallReport::add_run(const CallReport& other) {
         known.retransmissions += counters.retransmissions;
         known.own.add(counters.own);
     }
+    runs_.insert(runs_.end(), other.runs_.begin(), other.runs_.end());
     daemon_wait_ = std::max(daemon_wait_, other.daemon_wait_);
+}
+
+bool CallReport::has_run_of(const CallReport& other) const {
+    return std::find_first_of(runs_.begin(), runs_.end(), other.runs_.begin(), other.runs_.end()) != runs_.end();
 }
 
 std::string CallReport::to_json() const {
     ObjectText json;
     json.json("collectives", list_json(rows_, row_json)).json("nodes", list_json(nodes_, node_json));
+    std::string runs;
+    for (const std::uint64_t run : runs_) runs += (runs.empty() ? "" : ",") + std::to_string(run);
+    json.json("runs", "[" + runs + "]");
     return json.number("daemon_wait_ns", daemon_wait_.count()).object() + "\n";
 }
 
@@ -299,6 +307,7 @@ tl::expected<CallReport, std::string> CallReport::from_json(std::string text) {
     if (!json) return tl::unexpected(std::string("it is no JSON object"));
     if (json->list_size("collectives") != rows || json->list_size("nodes") != nodes || !waited)
         return tl::unexpected(std::string("its members are not those of a report"));
+    report.runs_ = json->whole_numbers("runs");
     report.daemon_wait_ = std::chrono::nanoseconds(*waited);
     return report;
 }

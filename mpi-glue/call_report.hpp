@@ -84,6 +84,10 @@ public:
     [[nodiscard]] std::map<CallKind, CallRow>& rows() { return rows_; }
     [[nodiscard]] const std::map<CallKind, CallRow>& rows() const { return rows_; }
     void set_node(std::string node, NodeCounters counters);
+    /// By a number that no other run has; 0: none could be drawn.
+    void set_run(std::uint64_t run) {
+        if (run != 0) runs_ = {run};
+    }
     void set_daemon_wait(std::chrono::nanoseconds waited) { daemon_wait_ = waited; }
 
     /// Adds another rank's report.  Every member of a collective has made the same calls, so calls
@@ -93,6 +97,10 @@ public:
     /// Adds another run's report: its calls and packets are more ones; its predictions replace
     /// those of the same calls.
     void add_run(const CallReport& other);
+
+    /// Whether a run that is told in the other report is told in this one.  A report that does not
+    /// say of which run it is has none.
+    [[nodiscard]] bool has_run_of(const CallReport& other) const;
 
     /// A line for each kind of calls and each node.
     [[nodiscard]] std::string to_json() const;
@@ -104,6 +112,7 @@ public:
 private:
     std::map<CallKind, CallRow> rows_;
     std::map<std::string, NodeCounters> nodes_;
+    std::vector<std::uint64_t> runs_;
     std::chrono::nanoseconds daemon_wait_{};  ///< of the rank that waited the longest
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/whole_file.hpp"
 #include "helper.hpp"
+#include "job_start.hpp"
 #include "job_texts.hpp"
 #include "look/tcp_counters.hpp"
 #include "message_size.hpp"
@@ -150,6 +151,7 @@ void Reporter::finish() noexcept {
         for (const std::string& text : *texts) {
             if (const auto read = CallReport::from_json(text)) all.add(*read);
         }
+        all.set_run(draw_job_start());
         tell(all);
     };
     if (!texts || !has_memory_for(tell_all)) say(std::string_view("no report: not enough memory"));

@@ -85,6 +85,23 @@ class Compare(unittest.TestCase):
         self.assertEqual(found["nodes"][0]["tcp_timeouts"], 4)
         self.assertEqual(sorted(os.listdir(self.folder)), ["first.json", "kept.json", "second.json"])
 
+    def test_a_run_is_added_once(self):
+        """A report that is kept twice would count double."""
+        first = self.written("first.json", report(row("alltoall", 16384, 2.0, 1.9)) | {"runs": [2**64 - 1]})
+        second = self.written("second.json", report(row("alltoall", 16384, 2.0, 1.9)) | {"runs": [7]})
+        kept = self.path("kept.json")
+        for words in ((first,), (second,)):
+            self.compare("--keep", kept, *words)
+        with open(kept, encoding="utf-8") as file:
+            before = file.read()
+        self.assertEqual(json.loads(before)["runs"], [2**64 - 1, 7])
+        for words in (("--keep", kept, first), ("--keep", self.path("new.json"), second, second)):
+            self.assertIn(f"{words[-1]}: its run has been added already, and would count twice; nothing is kept",
+                          self.compare(*words, status=2).stderr)
+        with open(kept, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        self.assertFalse(os.path.exists(self.path("new.json")))
+
     def test_two_reports_are_compared(self):
         """Of a run without pacing and one with, whose calls have another algorithm as well."""
         stock = self.written("stock.json", report(row("alltoall", 16384, 8.0, None, paced=False),

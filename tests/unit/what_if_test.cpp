@@ -47,7 +47,7 @@ TEST(WhatIf, ChangesSwitchesToo) {
 TEST(WhatIf, SaysWhatIsWrongAndChangesNothing) {
     for (const auto& [change, reason] : std::vector<std::pair<std::string, std::string>>{
              {"trunk", "is no change"},
-             {"tronk=1gbit", "trunk, trunk_up, trunk_down, host"},
+             {"tronk=1gbit", "did you mean trunk?"},
              {"trunk=fast", "trunk: "},
              {"trunk@z=1gbit", "there is no cluster \"z\""},
              {"delay=5", "delay: "},

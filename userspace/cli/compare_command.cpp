@@ -64,6 +64,9 @@ Result<CallReport> load_all(const std::string& kept, const std::vector<std::stri
     for (const std::string& path : files) {
         const auto report = load_report(path);
         if (!report) return tl::unexpected(report.error());
+        if (all.has_run_of(*report)) {
+            return failure("{}: its run has been added already, and would count twice; nothing is kept", path);
+        }
         all.add_run(*report);
     }
     return all;

@@ -93,6 +93,21 @@ TEST(CallReports, AreTheSameAfterJson) {
     EXPECT_EQ(tree_of(whole)["daemon_wait_ns"], 2'000'000);
 }
 
+TEST(CallReports, KnowTheRunsThatTheyAreOf) {
+    CallReport first = whole_report(), second = whole_report(), old = whole_report();
+    first.set_run(UINT64_MAX);
+    second.set_run(7);
+    EXPECT_FALSE(first.has_run_of(second));
+    EXPECT_FALSE(old.has_run_of(old)) << "nobody knows";
+    first.add_run(second);
+    first.add_run(old);
+    const auto read = CallReport::from_json(first.to_json());
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_TRUE(read->has_run_of(second));
+    EXPECT_FALSE(second.has_run_of(old));
+    EXPECT_EQ(tree_of(*read)["runs"], (Json{UINT64_MAX, 7}));
+}
+
 TEST(CallReports, RefuseWhatIsNoReport) {
     const Json right = tree_of(whole_report());
     for (const char* wrong : {"", "null", "[]", "{}", R"({"collectives":3})", R"({"collectives":[],"nodes":[]})",
