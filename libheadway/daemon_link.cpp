@@ -79,8 +79,10 @@ LinkResult<DaemonLink> DaemonLink::connect_by(UniqueFd socket, const std::string
         status = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address),
                            sizeof(address));
     } while (status != 0 && errno == EINTR);
-    if (status != 0) return system_error("no headwayd at " + path);
-    return DaemonLink(std::move(socket), timeout);
+    if (status == 0) return DaemonLink(std::move(socket), timeout);
+    const std::string none = "no headwayd at " + path;
+    if (errno == ENOENT || errno == ECONNREFUSED) return lost(none + ", which systemctl start headwayd starts");
+    return system_error(none);
 }
 
 LinkResult<JsonObject> DaemonLink::ask(const ObjectText& request) {

@@ -204,7 +204,10 @@ class Outcome(HelperTest):
     def test_no_daemon(self):
         job = self.run_job("alltoall_check")
         self.assert_succeeded(job)
-        self.assert_one_line(job, "not pacing: no headwayd at " + self.socket, "HEADWAY=off")
+        self.assert_one_line(job, f"not pacing: no headwayd at {self.socket}, which systemctl start headwayd starts; ",
+                             "HEADWAY=off")
+        self.assertLess(len(job.told[0]), 200, job.told[0])
+        self.assertNotIn("No such file", job.told[0])
         self.assert_same_job(job, command=("alltoall_check",))
 
     def test_exit_status_with_and_without_daemon(self):

@@ -55,6 +55,14 @@ TEST(DaemonLinks, PostedRequestsAreTakenInOrder) {
     EXPECT_TRUE((**link.take(join)).file);
 }
 
+// What every job says first where no daemon runs: it names the next command, and no errno.
+TEST(DaemonLinks, SayHowADaemonThatDoesNotRunIsStarted) {
+    const ScriptedDaemon daemon;
+    const auto link = DaemonLink::connect(daemon.path(), hang_limit);
+    ASSERT_FALSE(link);
+    EXPECT_EQ(link.error().what, "no headwayd at " + daemon.path() + ", which systemctl start headwayd starts");
+}
+
 TEST(DaemonLinks, ConnectingAtOnceNeverWaits) {
     ScriptedDaemon daemon;
     EXPECT_FALSE(DaemonLink::connect_at_once(daemon.path(), hang_limit)) << "no socket";
