@@ -114,6 +114,14 @@ class Sizes(unittest.TestCase):
         done = headway("measure", "--hosts", "x=127.0.0.1", "y=127.0.0.2", "--max-bytes", "5", "--launch", "false {host}")
         self.assertNotIn("has no unit", done.stderr)
 
+    def test_seconds_may_have_their_unit(self):
+        nowhere = ["--socket", "/nowhere/control.sock"]
+        self.assertRegex(headway("wait", *nowhere, "--timeout", "0s").stderr, "^headway wait: not ready after 0 s: ")
+        for verb, option in (("wait", "--timeout"), ("top", "--interval"), ("doctor", "--seconds"), ("measure", "--patience")):
+            self.assertIn(f'{option}: "2min" is no number from ', headway(verb, option, "2min").stderr)
+            self.assertIn(f'{option}: "s" is no number from ', headway(verb, option, "s").stderr)
+        self.assertIn("from 0.1 to 3600", headway("top", "--interval", "0.05s").stderr)
+
     def test_a_misspelt_change(self):
         done = headway("plan", "--network", "a[0-3] 1gbit", "--what-if", "trank=4gbit")
         self.assertEqual(done.stderr, 'headway plan: --what-if: "trank" cannot be changed; did you mean trunk?\n')

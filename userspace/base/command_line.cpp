@@ -213,6 +213,17 @@ template VerbOption VerbOption::between(std::uint32_t, std::uint32_t) const;
 template VerbOption VerbOption::between(std::uint64_t, std::uint64_t) const;
 template VerbOption VerbOption::between(double, double) const;
 
+VerbOption VerbOption::in_seconds() const {
+    option_->transform(CLI::Validator(
+        [](std::string& text) {
+            const bool has_number = text.size() > 1 && text.find_first_not_of("0123456789.") == text.size() - 1;
+            if (has_number && text.back() == 's') text.pop_back();
+            return std::string();
+        },
+        ""));
+    return *this;
+}
+
 bool VerbOption::is_given() const { return option_->count() > 0; }
 
 Verb Verb::add_verb(const std::string& name, const std::string& description) const {

@@ -42,6 +42,8 @@ public:
     VerbOption one_of(const std::vector<std::string>& values) const;
     template <class Number>
     VerbOption between(Number least, std::type_identity_t<Number> most) const;
+    /// "2s" is read as "2".
+    VerbOption in_seconds() const;
 
     /// After the command line has been read.
     [[nodiscard]] bool is_given() const;

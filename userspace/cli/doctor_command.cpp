@@ -230,6 +230,7 @@ DoctorCommand::DoctorCommand(const CommandLine& line)
     verb()
         .add_option("--seconds", seconds_, "look for so long, while a program runs")
         .between(1U, longest_look_s)
+        .in_seconds()
         .shows_default();
     verb().add_flag("-j,--json", json_, "print JSON");
 }

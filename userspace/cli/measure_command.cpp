@@ -362,6 +362,7 @@ MeasureCommand::MeasureCommand(const CommandLine& line)
     verb()
         .add_option("--patience", options_.patience_s, "seconds that a host may take to answer first")
         .between(1U, 600U)
+        .in_seconds()
         .shows_default();
     verb()
         .add_option("--port", options_.first_port, "the first of three ports that hosts listen on (0: any)")

@@ -66,6 +66,7 @@ TopCommand::TopCommand(const CommandLine& line)
     verb()
         .add_option("-d,--interval", interval_s_, "seconds from frame to frame")
         .between(0.1, 3600.0)
+        .in_seconds()
         .shows_default();
     const auto once = verb().add_flag("--once", once_, "print one frame and end");
     verb().add_option("-n,--count", count_, "print so many frames and end").excludes(once);

@@ -45,6 +45,7 @@ WaitCommand::WaitCommand(const CommandLine& line)
     verb()
         .add_option("--timeout", timeout_s_, "give up after so many seconds")
         .between(0U, longest_timeout_s)
+        .in_seconds()
         .shows_default();
 }
 
