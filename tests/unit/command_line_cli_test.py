@@ -198,6 +198,10 @@ class FilesOfOthers(unittest.TestCase):
         self.assertRegex(done.stdout, "(?m)^gamma +19.57$")
         self.assertRegex(done.stdout, "(?m)^error_pct +0( 0)+$")
         self.assertNotRegex(done.stdout, r"[1-9]\d{6}")
+        done = headway("fit", "contention", self.write("y.csv", "bytes,seconds\n1000,0.1\n"), "--processes", "8",
+                       "--alpha", "1e-5", "--beta", "1e-9")
+        self.assertRegex(done.stdout, "(?m)^gamma +14276$")
+        self.assertIn("note: nobody can rely on a fit of 1 sample; measure at least 4 sizes", done.stdout)
 
 
 class Selftest(unittest.TestCase):

@@ -185,6 +185,7 @@ std::string for_people(const EvalJson& value) {
     if (!value.is_array()) {
         if (!value.is_number_float()) return json_text(value);
         const double number = value.get<double>();
+        if (std::abs(number) >= 1e4) return fmt::format("{:.0f}", number);
         return fmt::format("{:.4g}", std::abs(number) < rounding ? 0 : number);
     }
     std::string list;

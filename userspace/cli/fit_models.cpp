@@ -103,7 +103,7 @@ FitResult fit_contention_json(const EvalJson& input, const ModelProgress& progre
                     {"error_pct", fitted->error_percent},
                     {"good", fitted->good()}};
     if (!fitted->good()) {
-        report.remarks.push_back(fmt::format("{} are too few for a fit to rely on; measure at least {} sizes",
+        report.remarks.push_back(fmt::format("nobody can rely on a fit of {}; measure at least {} sizes",
                                              counted(fitted->samples_used, "sample"), contention_samples_min));
     }
     if (scaling.empty()) {

@@ -69,7 +69,7 @@ Cut best_cut(const Runs& small, const Runs& times, const Runs& large, std::size_
 Result<void> sort_and_check(std::vector<ManyToOneSample>& samples, std::size_t least) {
     std::ranges::sort(samples, {}, &ManyToOneSample::message_bytes);
     if (samples.size() < least) {
-        return failure("{} are too few; measure at least {} sizes", counted(samples.size(), "sample"), least);
+        return failure("nothing can be fitted to {}; measure at least {} sizes", counted(samples.size(), "sample"), least);
     }
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const ManyToOneSample& sample = samples[i];
