@@ -25,12 +25,12 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* A packet's length on the wire's accounts, and that it is one frame. */
-static inline void gap_set_frame_len(struct sk_buff *skb, unsigned int len)
+/* A packet's length on the wire's accounts, with the headers of all its frames, and their number. */
+static inline void gap_set_packet_len(struct sk_buff *skb, unsigned int len, unsigned int frames)
 {
 	qdisc_skb_cb(skb)->pkt_len = len;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
-	qdisc_skb_cb(skb)->pkt_segs = 1;
+	qdisc_skb_cb(skb)->pkt_segs = frames;
 #endif
 }
 

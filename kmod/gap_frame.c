@@ -111,6 +111,6 @@ struct sk_buff *gap_frames_get(struct gap_frames *frames, u32 slot_bytes)
 	}
 	skb->len = len;
 	skb_set_tail_pointer(skb, len);
-	gap_set_frame_len(skb, len);
+	gap_set_packet_len(skb, len, 1);
 	return skb;
 }

@@ -297,27 +297,25 @@ gap_enqueue_frame(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	return NET_XMIT_SUCCESS;
 }
 
-/* A GSO packet is many frames on the wire, and each gets its own due time. */
+/* A GSO packet is many frames on the wire, and each part of it gets its own due time. */
 static noinline int
 gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 		struct sk_buff **to_free)
 {
-	netdev_features_t features = netif_skb_features(skb);
 	unsigned int len = 0, whole_len = qdisc_pkt_len(skb);
 	struct gap_sched *q = qdisc_priv(sch);
 	struct sk_buff *segs, *next;
 	int queued = 0;
 
-	segs = skb_gso_segment(skb, features & ~NETIF_F_GSO_MASK);
+	segs = gap_gso_cut(cl, skb);
 	if (IS_ERR_OR_NULL(segs)) {
 		cl->drops++;
 		return qdisc_drop(skb, sch, to_free);
 	}
 	skb_list_walk_safe(segs, segs, next) {
-		unsigned int seg_len = segs->len;
+		unsigned int seg_len = qdisc_pkt_len(segs);
 
 		skb_mark_not_on_list(segs);
-		gap_set_frame_len(segs, seg_len);
 		if (gap_enqueue_frame(segs, sch, cl, to_free) == NET_XMIT_SUCCESS) {
 			len += seg_len;
 			queued++;
@@ -332,17 +330,6 @@ gap_enqueue_gso(struct sk_buff *skb, struct Qdisc *sch, struct gap_class *cl,
 	q->xstats.gso_split++;
 	consume_skb(skb);
 	return NET_XMIT_SUCCESS;
-}
-
-/*
- * May the GSO packet leave whole?  The number of frames is not known of one that another
- * machine made (SKB_GSO_DODGY), before something has checked it.
- */
-static bool gap_keeps_whole(const struct gap_class *cl, const struct sk_buff *skb)
-{
-	return cl->burst_bytes && skb_shinfo(skb)->gso_segs &&
-	       !(skb_shinfo(skb)->gso_type & SKB_GSO_DODGY) &&
-	       gap_skb_wire_bytes(skb) <= cl->burst_bytes;
 }
 
 /*
@@ -374,7 +361,7 @@ int gap_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free
 		__qdisc_drop(skb, to_free);
 		return q->refusal;
 	}
-	if (skb_is_gso(skb) && !gap_keeps_whole(cl, skb))
+	if (skb_is_gso(skb) && !gap_gso_keeps_whole(cl, skb))
 		return gap_enqueue_gso(skb, sch, cl, to_free);
 	return gap_enqueue_frame(skb, sch, cl, to_free);
 }

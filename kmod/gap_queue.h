@@ -149,10 +149,10 @@ gap_queue_put(struct gap_class *cl, struct sk_buff *skb, u32 limit)
 	return evicted;
 }
 
-/* The frames that @skb becomes on the wire: those of a GSO packet that stays whole are several. */
+/* The frames that @skb becomes on the wire, 1 where nobody has counted them. */
 static inline u32 gap_skb_frames(const struct sk_buff *skb)
 {
-	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1;
+	return skb_is_gso(skb) ? max_t(u32, skb_shinfo(skb)->gso_segs, 1) : 1;
 }
 
 /*

@@ -145,6 +145,11 @@ void gap_lease_end(struct gap_sched *q);
 void gap_packet_configure(struct gap_sched *q, u64 link_rate,
 			  struct gap_frames *frames, bool use_timer);
 
+/* ---- gap_gso.c ---- */
+
+bool gap_gso_keeps_whole(const struct gap_class *cl, const struct sk_buff *skb);
+struct sk_buff *gap_gso_cut(const struct gap_class *cl, struct sk_buff *skb);
+
 /* ---- gap_class.c ---- */
 
 extern const struct Qdisc_class_ops gap_class_ops;

@@ -28,14 +28,21 @@ is_listening() {
 	[[ $(at_peer ss -ltn) == *:5201* ]]
 }
 
-# transfer BYTES: to the other end, by TCP
+# transfer BYTES [OPTION OF iperf3...]: to the other end, by TCP
 transfer() {
 	at_peer iperf3 -s -1 >"$work/server" 2>&1 &
-	hw_wait_for 5 is_listening && iperf3 -c 10.77.0.2 -n "$1" >"$work/client" 2>&1 && wait $!
+	hw_wait_for 5 is_listening && iperf3 -c 10.77.0.2 -n "$@" >"$work/client" 2>&1 && wait $!
+}
+
+# nstat_of COUNTER [COMMAND...]: where that command leads
+nstat_of() {
+	local counter=$1
+	shift
+	"$@" nstat -asz "$counter" | awk -v counter="$counter" '$1 == counter { print $2 }'
 }
 
 retransmitted() {
-	nstat -asz TcpRetransSegs | awk '$1 == "TcpRetransSegs" { print $2 }'
+	nstat_of TcpRetransSegs
 }
 
 # Byte-times of all data frames on the wire.
@@ -70,6 +77,47 @@ whole() {
 	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
 }
 
+# Sets longest_run and mean_run: of the data frames that followed each other without a gap, once the
+# connection is under way.
+measure_runs() {
+	read -r longest_run mean_run < <(od -An -v -t u4 -w16 /sys/class/net/w0/simwire/records |
+		awk -v byte_ns="$byte_ns" '$4 % 65536 == 2184 || n++ < 100 { next }
+			{ at = $1 + $2 * 4294967296
+				if (at - before > wire * byte_ns + 2) { run = 0; runs++ }
+				run++; frames++
+				before = at; wire = $3
+				if (run > most) most = run }
+			END { print most + 0, int(frames / runs) }')
+}
+
+# GSO packets longer than the burst leave in parts that it holds, each in its time.
+in_parts() {
+	local name="$1: in parts" before
+	gap_with "default 1:10 $2" "1: 1:10 rate 10mbit burst $((8 * 1538))"
+	start_recording
+	before=$(retransmitted)
+	ktap_check "$name: 1 MB gets through" transfer 1M
+	skip=100 measure 400
+	ktap_between "$name: at its rate, bit/s" 9800000 "$rate_bps" 10200000
+	ktap_between "$name: GSO packets were cut" 1 "$(xstat gso_split)" 1000
+	measure_runs
+	ktap_between "$name: frames in a row, at most" 8 "$longest_run" "$3"
+	# packets of 44 frames become five of 8 and one of 4, shorter ones a single one
+	ktap_between "$name: frames in a row, on average" 3 "$mean_run" 8
+	ktap_equal "$name: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
+	ktap_equal "$name: nothing has a wrong checksum" 0 "$(nstat_of TcpInCsumErrors at_peer)"
+	ktap_check "$name: nothing is left" is_drained
+	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
+}
+
+# While no class is paced nobody's GSO packets are cut, those included that find the qdisc busy.
+unpaced() {
+	gap_with "default 1:10 bypass on" "1: 1:10 rate unlimited"
+	ktap_check "while nothing is paced 1 MB gets through" transfer 1M --parallel 8
+	ktap_equal "no GSO packet was cut" 0 "$(xstat gso_split)"
+	ktap_between "packets found the qdisc busy" 20 "$(xstat direct)" 10000
+}
+
 # in_frames NAME OPTIONS [CHILD]
 in_frames() {
 	local name=$1 before
@@ -94,6 +142,7 @@ move_peer
 ktap_result $? "the other end goes to a namespace of its own"
 in_frames "gap frames" ""
 whole "gap frames" ""
+in_parts "gap frames" "" 8
 if command -v ethtool >/dev/null && ethtool -K w0 tso on; then
 	in_frames "a device that cuts packets itself" ""
 	counter tx_tso_packets
@@ -101,6 +150,7 @@ if command -v ethtool >/dev/null && ethtool -K w0 tso on; then
 	whole "a device that cuts packets itself" ""
 	counter tx_tso_packets
 	ktap_between "then it gets them" 1 "$counter" 1000
+	in_parts "a device that cuts packets itself" "" 8
 	tc qdisc del dev w0 root
 	ktap_check "which it could: without gap 1 MB gets through" transfer 1M
 	counter tx_tso_packets
@@ -111,5 +161,8 @@ else
 fi
 in_frames "timer" "backend timer"
 whole "timer" "backend timer"
+# of two parts, the second may make up for a late timer
+in_parts "timer" "backend timer" 16
+unpaced
 in_frames "fq_codel below" "" "fq_codel target 10s interval 100s"
 ktap_end

@@ -371,12 +371,15 @@ static void simwire_xmit_frame(struct simwire *sw, struct sk_buff *skb)
 	spin_unlock(&sw->lock);
 }
 
-/* The device cuts a large packet into frames (TSO), if that is switched on. */
+/*
+ * The device cuts a large packet into frames (TSO), if that is switched on.  It fills in their
+ * checksums, which the other end checks.
+ */
 static void simwire_xmit_segments(struct simwire *sw, struct sk_buff *skb)
 {
 	struct sk_buff *segs, *next;
 
-	segs = skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM);
+	segs = skb_gso_segment(skb, NETIF_F_SG);
 	if (IS_ERR_OR_NULL(segs)) {
 		simwire_count(&sw->tx_dropped, 1);
 		kfree_skb(skb);

@@ -85,9 +85,9 @@
  *			(CLOCK_BOOTTIME).
  * TCA_GAP_CLASS_BURST	u32, 0 .. GAP_BURST_MAX_BYTES, leaf classes only: GSO
  *			packets that take so many byte-times at most leave whole
- *			and are charged for all their frames at once.  0, as
- *			absent on creation: each is cut to frames.  In a dump
- *			absent if 0.
+ *			and are charged for all their frames at once; longer ones
+ *			of TCP are cut to parts of that size.  0, as absent on
+ *			creation: each is cut to frames.  In a dump absent if 0.
  * TCA_GAP_CLASS_LEFT_NS u64, dump only, while EXPIRES is set and the class has
  *			not expired: time left.
  * TCA_GAP_CLASS_EXPIRED flag, dump only: the class is at its fallback.
