@@ -57,8 +57,8 @@ static int explain_class(void)
 	      "                   expires has passed {none}\n"
 	      "  expires TIME     without a change of the class; one without options will do\n"
 	      "                   to prevent it. From 1ms to 86400s {off: never}\n"
-	      "  burst BYTES      GSO packets that take so much of the wire at most leave whole,\n"
-	      "                   longer ones as single frames. Up to 1048576 {0: all are cut}\n"
+	      "  burst BYTES      GSO packets leave in parts that take so much of the wire at\n"
+	      "                   most. Up to 1048576 {0: as single frames}\n"
 	      "\n"
 	      "RATE is time on the wire: a frame counts max(length, 60) + 24 bytes.\n"
 	      "{} holds the default of an option left out of add; change leaves it as it was.\n",

@@ -199,6 +199,25 @@ TEST_F(ControlServiceTest, OneUsersPatternsAreBounded) {
 
 // ---------------------------------------------------------------------- reload
 
+// Buffers that are known only now hold bursts from now on; those that are trusted no more, none.
+TEST_F(ControlServiceTest, BurstsFollowWhatIsKnownOfBuffers) {
+    Config config = demo_config();
+    std::vector<Cluster> clusters = config.topology.clusters();
+    for (Cluster& one : clusters) one.host_buffer_bytes = 256 << 10;
+    config.topology = *Topology::make(std::move(clusters));
+    EXPECT_EQ(in_kernel(own_class).burst_bytes, 0U);
+    ASSERT_TRUE(service_->reload(config));
+    EXPECT_EQ(in_kernel(own_class).burst_bytes, 9362U);
+    EXPECT_EQ(in_kernel(remote_class).burst_bytes, 0U) << "the trunk's buffer is not known";
+    const Json classes = ask(connect(), "status")["classes"];
+    EXPECT_EQ(classes[0]["burst_bytes"], 9362);
+    EXPECT_EQ(classes[1]["burst_bytes"], 0);
+    service_->distrust(divisor_one);
+    EXPECT_EQ(in_kernel(own_class).burst_bytes, 0U);
+    service_->distrust(std::nullopt);
+    EXPECT_EQ(in_kernel(own_class).burst_bytes, 9362U);
+}
+
 TEST_F(ControlServiceTest, ReloadPlansPatternsAnew) {
     const auto client = connect();
     ask(client, "prepare", everybody);

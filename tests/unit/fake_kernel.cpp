@@ -252,7 +252,15 @@ FakeKernel::Refusal FakeKernel::new_class(const nlmsghdr& request) {
         conf.fallback_bytes_per_s > most) {
         return {EINVAL, "the fallback exceeds the link rate"};
     }
+    if (conf.has_burst && !knows_bursts) return {EINVAL, "Unknown attribute type"};
+    const bool has_children = std::ranges::any_of(
+        root.classes, [&](const auto& other) { return other.second.parent == tc.tcm_handle; });
+    if (conf.has_burst && conf.burst_bytes != 0 && has_children) {
+        return {EINVAL, "only a class without children has packets that a burst keeps whole"};
+    }
     FakeClass& one = root.classes[tc.tcm_handle];
+    if (!exists && !below_root) root.classes[tc.tcm_parent].burst_bytes = 0;
+    if (conf.has_burst) one.burst_bytes = conf.burst_bytes;
     if (conf.has_fallback) one.fallback = to_rate(conf.fallback_bytes_per_s);
     if (conf.has_expires) one.expires_ns = conf.expires_ns;
     if (conf.has_rate || one.expires_ns == 0) one.expired = false;

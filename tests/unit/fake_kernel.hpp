@@ -31,6 +31,7 @@ struct FakeClass {
     ClassRate fallback{};
     std::uint64_t expires_ns = 0;  ///< 0: never
     bool expired = false;
+    std::uint32_t burst_bytes = 0;
     std::uint32_t refreshes = 0;   ///< changes of it that came before it expired
 
     friend bool operator==(const FakeClass&, const FakeClass&) = default;
@@ -98,6 +99,7 @@ public:
     int interrupted_dumps = 0;
     /// So many acknowledgements are lost after the request was carried out.
     int lost_acknowledgements = 0;
+    bool knows_bursts = true;  ///< no: the module is older
     /// Answers to nobody's question come first: of an old sequence number, and
     /// of another port.
     bool stray_answers = false;

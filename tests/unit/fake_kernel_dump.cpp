@@ -42,6 +42,7 @@ void put_class_options(nlmsghdr* header, const FakeClass& one) {
         if (one.expired) mnl_attr_put(header, TCA_GAP_CLASS_EXPIRED, 0, nullptr);
         else mnl_attr_put_u64(header, TCA_GAP_CLASS_LEFT_NS, one.expires_ns);
     }
+    if (one.burst_bytes != 0) mnl_attr_put_u32(header, TCA_GAP_CLASS_BURST, one.burst_bytes);
     mnl_attr_nest_end(header, nest);
 }
 

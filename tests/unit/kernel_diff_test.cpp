@@ -21,7 +21,7 @@ protected:
     KernelDiffTest() {
         kernel_.add_device("eth0", {20 * mbit});
         control_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
-        const KernelLayout plain = make_kernel_layout(demo_topology(), 0);
+        const KernelLayout plain = make_kernel_layout(demo_topology(), 0, {}, {9000, 8000});
         desire_.build = with_phases(plain, {17, 17}).set_up;
         desire_.build.insert(desire_.build.end() - 1,
                              AddClass{tc_handle(1, 0x1001), BytesPerSecond{job_class_rate}, tc_handle(1, 0x11)});
@@ -113,6 +113,39 @@ TEST_F(KernelDiffTest, RatesArePutRight) {
     whole_ = root();
     whole_.classes.at(0x10011).rate.reset();
     expect_mended({"setting class 1:11 to unlimited"});
+}
+
+TEST_F(KernelDiffTest, BurstsArePutRight) {
+    EXPECT_EQ(root().classes.at(0x10110).burst_bytes, 9000U);
+    EXPECT_EQ(root().classes.at(0x10010).burst_bytes, 0U) << "only the leaf has packets";
+    whole_ = root();
+    root().classes.at(0x10110).burst_bytes = 0;
+    root().classes.at(0x10111).burst_bytes = 9000;
+    root().classes.at(0x11001).burst_bytes = 4000;
+    expect_mended({"setting the burst of class 1:110", "setting the burst of class 1:111",
+                   "setting the burst of class 1:1001"});
+}
+
+// The kernel refuses a burst to a class that has children; those with packets stay for a while.
+TEST_F(KernelDiffTest, ABurstWaitsUntilTheChildrenAreGone) {
+    root().classes.at(0x10110).backlog_bytes = 1000;
+    make(diff_kernel(plain_, *read_kernel(*control_)).changes);
+    EXPECT_EQ(root().classes.at(0x10010).burst_bytes, 0U);
+    EXPECT_GT(diff_kernel(plain_, *read_kernel(*control_)).unfinished, 0U);
+    root().classes.at(0x10110).backlog_bytes = 0;
+    make(diff_kernel(plain_, *read_kernel(*control_)).changes);
+    EXPECT_EQ(root().classes.at(0x10010).burst_bytes, 9000U);
+}
+
+// Then the module cuts all packets, and nobody asks again and again.
+TEST_F(KernelDiffTest, AModuleThatIsOlderThanBursts) {
+    kernel_.knows_bursts = false;
+    make({DeleteRootQdisc{root_handle}});
+    make(desire_.build);
+    EXPECT_EQ(root().classes.at(0x10110).burst_bytes, 0U);
+    EXPECT_EQ(found(), Texts{});
+    make({ChangeClassBurst{tc_handle(1, 0x110), 5000}, ChangeClassRate{tc_handle(1, 0x110), BytesPerSecond{5000}}});
+    EXPECT_EQ(root().classes.at(0x10110).rate, BytesPerSecond{5000});
 }
 
 TEST_F(KernelDiffTest, TablesArePutRight) {

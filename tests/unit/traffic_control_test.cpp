@@ -379,6 +379,8 @@ TEST(TcBatch, SaysTheSameInTcsLanguage) {
     changes.emplace_back(AddFilter{11, 2, *parse_ip_prefix("fd00:1::/64"), tc_handle(1, 0x11)});
     changes.emplace_back(ChangeClassRate{tc_handle(1, 0x11), BytesPerSecond{773'437}});
     changes.emplace_back(ChangeClassTable{tc_handle(1, 0x11), {{3, BytesPerSecond{125'000}}, {4, std::nullopt}}});
+    changes.emplace_back(AddClass{.classid = tc_handle(1, 0x12), .rate = {}, .burst_bytes = 9362});
+    changes.emplace_back(ChangeClassBurst{tc_handle(1, 0x12), 0});
     changes.emplace_back(DeleteRootQdisc{tc_handle(1, 0)});
     EXPECT_EQ(tc_batch("eth0", changes),
               "qdisc add dev eth0 root handle 1: gap bypass on\n"
@@ -390,6 +392,8 @@ TEST(TcBatch, SaysTheSameInTcsLanguage) {
               "fd00:1::/64 classid 1:11\n"
               "class change dev eth0 classid 1:11 gap rate 6187496bit\n"
               "class change dev eth0 classid 1:11 gap phase 3 1mbit phase 4 unlimited\n"
+              "class add dev eth0 parent 1: classid 1:12 gap rate unlimited burst 9362\n"
+              "class change dev eth0 classid 1:12 gap burst 0\n"
               "qdisc del dev eth0 root handle 1: gap\n");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_output.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "base/json.hpp"
@@ -69,17 +71,42 @@ void print_predictions(const ShownPlan& shown) {
         print_row(algorithm_name(time.algorithm), range_text(time.unpaced), range_text(time.paced));
 }
 
+/// Each reason once, with the classes whose bursts it explains.
+void print_burst_reasons(const ShownNode& node) {
+    std::vector<std::pair<std::string, std::string>> reasons;
+    for (const ClassLayout& target : node.layout.classes) {
+        const std::string& reason = node.bursts[target.cluster].reason;
+        const auto told = std::ranges::find(reasons, reason, &std::pair<std::string, std::string>::first);
+        if (told == reasons.end()) reasons.emplace_back(reason, target.classid.to_string());
+        else told->second += ", " + target.classid.to_string();
+    }
+    for (const auto& [reason, classes] : reasons) print_fact("burst", classes + ": " + reason);
+}
+
 void print_node(const ShownNode& node, const Config& config) {
     const auto& clusters = config.topology.clusters();
     fmt::print("\nnode {} of cluster {}, interface {}\n", node.name,
                clusters[node.layout.own_cluster].name, config.node.interface);
-    fmt::print("  {:<6}  {:<16}  {}\n", "class", "towards", "wire rate");
+    fmt::print("  {:<6}  {:<16}  {:<14}  {}\n", "class", "towards", "wire rate", "burst");
     for (std::size_t i = 0; i < node.layout.classes.size(); ++i) {
         const ClassLayout& target = node.layout.classes[i];
-        fmt::print("  {:<6}  {:<16}  {}\n", target.classid.to_string(),
-                   clusters[target.cluster].name + (i == 0 ? " (own)" : ""),
-                   class_rate_text(node.rates[i]));
+        fmt::print("  {:<6}  {:<16}  {:<14}  {}\n", target.classid.to_string(),
+                   clusters[target.cluster].name + (i == 0 ? " (own)" : ""), class_rate_text(node.rates[i]),
+                   target.burst_bytes == 0 ? "none" : fmt::format("{} bytes", target.burst_bytes));
     }
+    print_burst_reasons(node);
+}
+
+Json bursts_json(const ShownNode& node, const Topology& topology) {
+    Json list = Json::array();
+    for (const ClassLayout& target : node.layout.classes) {
+        const ClassBurst& burst = node.bursts[target.cluster];
+        list.push_back({{"classid", target.classid.to_string()},
+                        {"cluster", topology.clusters()[target.cluster].name},
+                        {"bytes", burst.bytes},
+                        {"reason", burst.reason}});
+    }
+    return list;
 }
 
 Json algorithms_json(const std::vector<AlgorithmTime>& algorithms) {
@@ -126,7 +153,8 @@ void print_plan_json(const ShownPlan& shown, const Config& config) {
              {"interface", config.node.interface},
              {"remote_bytes_per_s", shown.paced ? Json(node.remote.value) : Json(nullptr)},
              {"pair_window_bytes", node.window_bytes},
-             {"classes", class_rates_json(config.topology, node.layout, node.rates)}});
+             {"classes", class_rates_json(config.topology, node.layout, node.rates)},
+             {"bursts", bursts_json(node, config.topology)}});
     }
     fmt::print("{}\n", json_text(json, 2));
 }

@@ -17,6 +17,7 @@
 #include "kernel/kernel_layout.hpp"
 #include "models/alltoall_algorithms.hpp"
 #include "models/predict_models.hpp"
+#include "plan/burst.hpp"
 
 namespace headway {
 
@@ -24,6 +25,7 @@ namespace headway {
 struct ShownNode {
     std::string name;
     KernelLayout layout;
+    std::vector<ClassBurst> bursts;  ///< by cluster
     std::vector<ClassRate> rates;    ///< of each class
     BytesPerSecond remote;           ///< towards all other clusters together
     std::uint64_t window_bytes = 0;  ///< that its farthest pair needs in flight

@@ -76,15 +76,21 @@ void print_daemon(const Json& status) {
     }
 }
 
+/// Bytes; "-": packets leave as single frames.
+std::string burst_text(const Json& entry) {
+    const Json bytes = entry.value("burst_bytes", Json());
+    return bytes.is_number_unsigned() && bytes != 0 ? fmt::format("{}", bytes.get<std::uint32_t>()) : "-";
+}
+
 void print_classes(const Json& classes) {
-    constexpr const char* row = "{:<6}  {:<12}  {:<14}  {:<14}  {:>10}  {:>6}  {:>8}\n";
-    fmt::print(fmt::runtime(row), "class", "towards", "wanted", "in force",
+    constexpr const char* row = "{:<6}  {:<12}  {:<14}  {:<14}  {:>7}  {:>10}  {:>6}  {:>8}\n";
+    fmt::print(fmt::runtime(row), "class", "towards", "wanted", "in force", "burst",
                "packets", "drops", "backlog");
     for (const Json& entry : classes) {
         fmt::print(fmt::runtime(row), text_of(entry, "classid"), text_of(entry, "cluster"),
                    rate_text(entry, "wanted_bytes_per_s"),
                    entry.value("in_kernel", false) ? rate_text(entry, "bytes_per_s") : "missing",
-                   number_of(entry, "packets"), number_of(entry, "drops"),
+                   burst_text(entry), number_of(entry, "packets"), number_of(entry, "drops"),
                    number_of(entry, "backlog_bytes"));
     }
 }

@@ -276,8 +276,19 @@ void ControlService::distrust(std::optional<std::uint32_t> divisor_factor_thousa
     plan_anew();
 }
 
-/// Phases and started jobs follow the planner.
+/// Buffers that are trusted no more hold no bursts.  What the kernel refuses now, the next pass mends.
+void ControlService::set_bursts() {
+    std::vector<Change> changes;
+    for (const ClassLayout& target : planner_.layout().classes) {
+        const TcHandle leaf = phases_ ? shared_class(target.classid) : target.classid;
+        changes.emplace_back(ChangeClassBurst{leaf, target.burst_bytes});
+    }
+    if (const auto done = kernel_.apply(changes, ApplyMode::together); !done) sharing_.tell_error(done.error().error);
+}
+
+/// Bursts, phases and started jobs follow the planner.
 void ControlService::plan_anew() {
+    set_bursts();
     if (phases_) phases_->jobs().new_generation_of_all();
     for (const JobId id : jobs_.ids()) {
         if (!jobs_.at(id).started) continue;

@@ -51,7 +51,7 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < layout.classes.size(); ++i) {
         const ClassLayout& target = layout.classes[i];
-        Json entry = object_for(9);
+        Json entry = object_for(10);
         entry["classid"] = target.classid.to_string();
         entry["cluster"] = planner_.config().topology.clusters()[target.cluster].name;
         entry["wanted_bytes_per_s"] = rate_json(pacer_.wanted(i));
@@ -65,11 +65,14 @@ Json ControlService::classes_json(const std::vector<ClassState>& states) const {
             entry["packets"] = state->packets;
             // Its children's count to its packets, but only they queue any.
             std::uint64_t drops = state->drops, backlog_bytes = state->backlog_bytes;
+            std::optional<std::uint32_t> burst_bytes = state->burst_bytes;
             for (const ClassState& child : states) {
                 if (child.parent != target.classid) continue;
                 drops += child.drops;
                 backlog_bytes += child.backlog_bytes;
+                if (child.classid == shared_class(target.classid)) burst_bytes = child.burst_bytes;
             }
+            entry["burst_bytes"] = burst_bytes ? Json(*burst_bytes) : Json(nullptr);
             entry["drops"] = drops;
             entry["backlog_bytes"] = backlog_bytes;
         }

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "kernel/kernel_diff.hpp"
+#include "kernel/netlink_traffic_control.hpp"
 #include "phase/phase_tables.hpp"
 
 namespace headway {
@@ -19,7 +20,7 @@ Error with_advice(const Error& error) {
                                 "fq pace ([kernel] backend = \"fq\")",
                 error.error_number};
     }
-    if (error.message.find("Unknown attribute type") != std::string::npos) {
+    if (is_of_older_module(error)) {
         return {error.message + "; the module sch_gap that is loaded is older than headwayd: load the "
                                 "installed one (rmmod sch_gap, modprobe sch_gap)",
                 error.error_number};

@@ -79,6 +79,7 @@ public:
     [[nodiscard]] Result<NodePlanner> on_node(const std::string& name) const;
 
     [[nodiscard]] const Config& config() const { return config_; }
+    /// What the kernel should have; distrust() may change the bursts of its classes.
     [[nodiscard]] const KernelLayout& layout() const { return layout_; }
     /// The trunk that is shared by agreement; none: it is not.
     [[nodiscard]] const std::optional<NodeTrunk>& shared_trunk() const { return shared_trunk_; }
@@ -147,18 +148,18 @@ private:
         : config_(std::move(config)),
           node_name_(std::move(node_name)),
           shared_trunk_(std::move(shared_trunk)),
-          layout_(make_kernel_layout(
-              config_.topology, own_cluster,
-              shared_trunk_ ? std::optional(shared_trunk_->guard) : std::nullopt)),
           planned_(config_.topology),
+          layout_(layout_on(own_cluster)),
           policy_(config_.policy.plan) {}
+
+    [[nodiscard]] KernelLayout layout_on(std::size_t own_cluster) const;
 
     Config config_;
     std::string node_name_;
     std::optional<NodeTrunk> shared_trunk_;
+    Topology planned_;  ///< what plans are made for
     KernelLayout layout_;
     std::optional<std::uint32_t> divisor_factor_;
-    Topology planned_;  ///< what plans are made for, and how
     PlanPolicy policy_;
     mutable std::unordered_map<std::string, std::shared_ptr<const HostSet>> host_sets_;
     /// The plans made so far, by pattern and size.

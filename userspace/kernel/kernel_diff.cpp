@@ -41,6 +41,7 @@ public:
         for (const Change& change : desire_.build) std::visit(*this, change);
         delete_other_filters();
         delete_other_classes();
+        mend_bursts();
         std::vector<Change> all = std::move(deletions_);
         all.insert(all.end(), additions_.begin(), additions_.end());
         return {std::move(all), unfinished_};
@@ -93,9 +94,23 @@ private:
         if (wanted.lease && state.lease != wanted.lease) {
             additions_.emplace_back(ChangeClassLease{wanted.classid, *wanted.lease});
         }
+        if (state.burst_bytes.value_or(wanted.burst_bytes) != wanted.burst_bytes) {
+            bursts_.push_back({wanted.classid, wanted.burst_bytes});
+        }
         if (wanted.keeps_rate) return;
         const ClassRate rate = rate_within(wanted.rate, link_rate_);
         if (state.rate != rate) additions_.emplace_back(ChangeClassRate{wanted.classid, rate});
+    }
+
+    /// A class that still has children has no packets that a burst keeps whole, and is refused one.
+    void mend_bursts() {
+        for (const ChangeClassBurst& wanted : bursts_) {
+            const bool keeps_children = std::ranges::any_of(observed_.classes, [&](const ClassState& child) {
+                return child.parent == wanted.classid && !deleted_.contains(child.classid.value);
+            });
+            if (keeps_children && wanted.burst_bytes != 0) ++unfinished_;
+            else additions_.emplace_back(wanted);
+        }
     }
 
     /// Table entries that nobody wants stay: packets in the queue may still refer to them.
@@ -145,6 +160,7 @@ private:
             if (!is_childless) return false;
             if (desired_.contains(classid.value) && !misplaced_.contains(classid)) ++unfinished_;
             deletions_.emplace_back(DeleteClass{classid});
+            deleted_.insert(classid.value);
             return true;
         };
         for (const TcHandle top : children_of(TcHandle{})) remove(remove, top, false);
@@ -158,7 +174,9 @@ private:
     std::optional<BytesPerSecond> link_rate_;
     std::vector<bool> keeps_filter_;
     std::unordered_set<std::uint32_t> desired_;
+    std::unordered_set<std::uint32_t> deleted_;
     std::set<TcHandle> misplaced_;
+    std::vector<ChangeClassBurst> bursts_;  ///< that are not as wanted
     std::vector<Change> additions_;
     std::vector<Change> deletions_;
     std::size_t unfinished_ = 0;

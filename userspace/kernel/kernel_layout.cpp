@@ -30,13 +30,15 @@ TcHandle shared_class(TcHandle classid) {
 }
 
 KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
-                                const std::optional<ClassLease>& guard) {
+                                const std::optional<ClassLease>& guard,
+                                const std::vector<std::uint32_t>& burst_bytes) {
     KernelLayout layout{own_cluster, guard, {}, set_up_above(guard), DeleteRootQdisc{root_handle}};
     std::uint16_t minor = first_class_minor;
     const auto add_class = [&](std::size_t cluster) {
-        layout.classes.push_back({tc_handle(root_handle.major(), minor++), cluster});
-        layout.set_up.emplace_back(
-            AddClass{layout.classes.back().classid, std::nullopt, parent_of(layout, cluster)});
+        const std::uint32_t burst = burst_bytes.empty() ? 0 : burst_bytes[cluster];
+        layout.classes.push_back({tc_handle(root_handle.major(), minor++), cluster, burst});
+        layout.set_up.emplace_back(AddClass{.classid = layout.classes.back().classid, .rate = {},
+                                            .parent = parent_of(layout, cluster), .burst_bytes = burst});
     };
     add_class(own_cluster);
     for (std::size_t cluster = 0; cluster < topology.clusters().size(); ++cluster) {
@@ -62,8 +64,8 @@ KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program
         // queues packets to one that has children.
         phases.set_up.emplace_back(
             AddClass{target.classid, std::nullopt, parent_of(layout, target.cluster)});
-        phases.set_up.emplace_back(
-            AddClass{shared_class(target.classid), std::nullopt, target.classid});
+        phases.set_up.emplace_back(AddClass{.classid = shared_class(target.classid), .rate = {},
+                                            .parent = target.classid, .burst_bytes = target.burst_bytes});
     }
     phases.set_up.emplace_back(AddClassifier{filter_preference_v4, program, root_handle});
     return phases;

@@ -17,7 +17,8 @@
 //
 //     class 1:10              cap on all of them
 //       class 1:110           packets of all jobs, each at its phase's rate
-//       class 1:1001, ...     those of one job each, where jobs are told apart
+//       class 1:1001, ...     those of one job each, where jobs are told apart; as several of a
+//                             node's jobs may send a burst at once, these classes have none
 //
 // Which phase a packet is of is a number that the classifier gives it; what the
 // number means is in the tables of these classes (userspace/phase/phase_tables.hpp).
@@ -42,6 +43,7 @@ inline constexpr std::uint16_t filter_preference_v6 = 11;
 struct ClassLayout {
     TcHandle classid;
     std::size_t cluster = 0;  ///< packets to this cluster's hosts
+    std::uint32_t burst_bytes = 0;
 };
 
 /// There while the self-test runs (kernel/gap_frame_test.hpp), and nobody else's business.
@@ -62,8 +64,10 @@ struct KernelLayout {
     Change tear_down;                  ///< undoes any beginning of set_up that has the qdisc
 };
 
+/// `burst_bytes`: by the cluster to which a class leads; none: all are 0.
 [[nodiscard]] KernelLayout make_kernel_layout(const Topology& topology, std::size_t own_cluster,
-                                              const std::optional<ClassLease>& guard = {});
+                                              const std::optional<ClassLease>& guard = {},
+                                              const std::vector<std::uint32_t>& burst_bytes = {});
 
 /// Adds phases below the classes of a layout.
 [[nodiscard]] KernelLayout with_phases(const KernelLayout& layout, const PhaseProgram& program);

@@ -89,6 +89,11 @@ void put_lease(gap_class_conf& conf, const ClassLease& lease) {
     conf.expires_ns = static_cast<std::uint64_t>(lease.expires.count());
 }
 
+void put_burst(gap_class_conf& conf, std::uint32_t burst_bytes) {
+    conf.has_burst = true;
+    conf.burst_bytes = burst_bytes;
+}
+
 std::uint32_t filter_info(std::uint16_t preference, std::uint16_t protocol) {
     return TC_H_MAKE(static_cast<std::uint32_t>(preference) << 16U, htons(protocol));
 }
@@ -96,6 +101,7 @@ std::uint32_t filter_info(std::uint16_t preference, std::uint16_t protocol) {
 struct Encoder {
     NetlinkMessage& message;
     int ifindex;
+    bool has_bursts;
     std::optional<Error> mistake{};
 
     // No further options: the device's own speed is the link's, and what no filter
@@ -144,6 +150,7 @@ struct Encoder {
         gap_class_conf conf = rate_conf(change.rate);
         put_table(conf, change.table);
         if (change.lease) put_lease(conf, *change.lease);
+        if (change.burst_bytes != 0 && has_bursts) put_burst(conf, change.burst_bytes);
         const TcHandle qdisc = tc_handle(change.classid.major(), 0);
         put_class({change.classid, change.parent.value_or(qdisc)}, conf, create_flags);
     }
@@ -154,6 +161,12 @@ struct Encoder {
 
     void operator()(const ChangeClassRate& change) {
         put_class({change.classid}, rate_conf(change.rate));
+    }
+
+    void operator()(const ChangeClassBurst& change) {
+        gap_class_conf conf{};
+        if (has_bursts) put_burst(conf, change.burst_bytes);
+        put_class({change.classid}, conf);
     }
 
     void operator()(const ChangeClassTable& change) {
@@ -246,14 +259,25 @@ private:
 };
 
 /// Into a new message.  Fails only if a number is one that gap_attr.h does not let through.
-Result<void> encode_change(int ifindex, const Change& change, NetlinkMessage& message) {
-    Encoder encoder{message, ifindex};
+Result<void> encode_change(int ifindex, bool has_bursts, const Change& change, NetlinkMessage& message) {
+    Encoder encoder{message, ifindex, has_bursts};
     std::visit(encoder, change);
     if (encoder.mistake) return tl::unexpected(encoder.mistake->within(change_to_text(change)));
     return {};
 }
 
+bool want_bursts(std::span<const Change> changes) {
+    return std::ranges::any_of(changes, [](const Change& change) {
+        const auto* const added = std::get_if<AddClass>(&change);
+        return std::holds_alternative<ChangeClassBurst>(change) || (added != nullptr && added->burst_bytes != 0);
+    });
+}
+
 }  // namespace
+
+bool is_of_older_module(const Error& error) {
+    return error.message.find("Unknown attribute type") != std::string::npos;
+}
 
 NetlinkMessage encode_link_query(const std::string& device) {
     NetlinkMessage message;
@@ -314,7 +338,11 @@ Result<std::optional<RootQdisc>> NetlinkTrafficControl::root_qdisc() {
 
 Result<std::vector<ClassState>> NetlinkTrafficControl::classes() {
     auto states = dump<ClassState>("reading the classes", RTM_GETTCLASS, decode_class);
-    if (states) std::ranges::sort(*states, {}, &ClassState::classid);
+    if (!states) return states;
+    std::ranges::sort(*states, {}, &ClassState::classid);
+    for (ClassState& state : *states) {
+        if (!has_bursts_) state.burst_bytes.reset();
+    }
     return states;
 }
 
@@ -324,11 +352,30 @@ Result<std::vector<FilterState>> NetlinkTrafficControl::filters(TcHandle qdisc) 
 
 tl::expected<void, ApplyFailure> NetlinkTrafficControl::apply(std::span<const Change> changes,
                                                               ApplyMode mode) {
+    auto done = attempt(changes, mode);
+    if (done || !has_bursts_ || !is_of_older_module(done.error().error) || !want_bursts(changes)) return done;
+    has_bursts_ = false;
+    std::vector<std::size_t> applied = std::move(done.error().applied);
+    std::vector<Change> rest;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        if (std::ranges::find(applied, i) != applied.end()) continue;
+        rest.push_back(changes[i]);
+        places.push_back(i);
+    }
+    done = attempt(rest, mode);
+    if (done) return done;
+    for (const std::size_t i : done.error().applied) applied.push_back(places[i]);
+    return tl::unexpected(ApplyFailure{std::move(done.error().error), std::move(applied)});
+}
+
+tl::expected<void, ApplyFailure> NetlinkTrafficControl::attempt(std::span<const Change> changes,
+                                                                ApplyMode mode) {
     const std::size_t step = mode == ApplyMode::together ? changes.size() : 1;
     std::vector<NetlinkBatch> batches;
     for (std::size_t i = 0; i < changes.size(); ++i) {
         NetlinkMessage message;
-        auto encoded = encode_change(ifindex(), changes[i], message);
+        auto encoded = encode_change(ifindex(), has_bursts_, changes[i], message);
         if (!encoded) return tl::unexpected(ApplyFailure{encoded.error(), {}});
         if (i % step == 0) batches.emplace_back();
         batches.back().add(message);

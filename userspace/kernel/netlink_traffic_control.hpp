@@ -13,6 +13,9 @@ namespace headway {
 /// qdisc.
 [[nodiscard]] NetlinkMessage encode_dump(std::uint16_t type, int ifindex, TcHandle qdisc = {});
 
+/// Whether the kernel refused something because the loaded module does not know it yet.
+[[nodiscard]] bool is_of_older_module(const Error& error);
+
 /// Readers of one message of a dump.  None: it is about something else
 /// (another device, not the root, another qdisc's class).
 [[nodiscard]] Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message,
@@ -23,6 +26,7 @@ namespace headway {
 /// Traffic control by rtnetlink messages.  ApplyMode::together sends all
 /// changes in one system call (64 at a time): it is on the path of every
 /// collective.  tests/daemon/guest.py measures what an enter costs by it.
+/// A loaded module that is older than bursts gets classes without them.
 class NetlinkTrafficControl final : public TrafficControl {
 public:
     /// Fails if there is no such device in this network namespace.
@@ -57,10 +61,13 @@ private:
     Result<std::vector<State>> dump(const char* doing, std::uint16_t type, Decode decode,
                                     TcHandle qdisc = {});
     [[nodiscard]] static std::optional<Link> decode_link(const nlmsghdr* message);
+    [[nodiscard]] tl::expected<void, ApplyFailure> attempt(std::span<const Change> changes,
+                                                           ApplyMode mode);
 
     NetlinkExchange exchange_;
     std::string device_;
     Link link_;
+    bool has_bursts_ = true;  ///< no: the module is older, and cuts all GSO packets
 };
 
 }  // namespace headway

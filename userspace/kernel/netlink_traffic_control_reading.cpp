@@ -166,6 +166,7 @@ Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifin
         state.lease = ClassLease{{conf.fallback_bytes_per_s}, to_time(conf.expires_ns)};
     }
     state.expired = conf.expired;
+    state.burst_bytes = conf.has_burst ? conf.burst_bytes : 0;
     read_statistics(at[TCA_STATS2], state);
     return state;
 }

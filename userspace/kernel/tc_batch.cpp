@@ -16,6 +16,8 @@ std::string lease_words(const ClassLease& lease) {
                        duration_to_text(lease.expires));
 }
 
+std::string burst_words(std::uint32_t bytes) { return fmt::format(" burst {}", bytes); }
+
 std::string table_words(const RateTable& table) {
     std::string words;
     for (const auto& [number, rate] : table) {
@@ -47,6 +49,7 @@ struct ToLine {
                                        parent.to_string(), c.classid.to_string(), rate_word(c.rate));
         line += table_words(c.table);
         if (c.lease) line += lease_words(*c.lease);
+        if (c.burst_bytes != 0) line += burst_words(c.burst_bytes);
         return line;
     }
 
@@ -56,6 +59,10 @@ struct ToLine {
 
     std::string operator()(const ChangeClassRate& c) const {
         return change_line(c.classid) + " rate " + rate_word(c.rate);
+    }
+
+    std::string operator()(const ChangeClassBurst& c) const {
+        return change_line(c.classid) + burst_words(c.burst_bytes);
     }
 
     std::string operator()(const ChangeClassTable& c) const {

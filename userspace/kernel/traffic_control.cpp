@@ -30,6 +30,9 @@ struct ToText {
         const std::string rate = c.rate ? rate_to_text(c.rate->bits()) : "unlimited";
         return fmt::format("{} to {}", with("setting class", c.classid), rate);
     }
+    std::string operator()(const ChangeClassBurst& c) const {
+        return with("setting the burst of class", c.classid);
+    }
     std::string operator()(const ChangeClassTable& c) const {
         return with(fmt::format("setting {} rates in the table of class", c.entries.size()),
                     c.classid);

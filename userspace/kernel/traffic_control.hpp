@@ -105,6 +105,7 @@ struct AddClass {
     std::optional<ClassLease> lease{};  ///< none: it never expires
     bool keeps_rate = false;  ///< one that is there: `rate` is what it is made with only
     RateTable table{};
+    std::uint32_t burst_bytes = 0;  ///< GSO packets of so much wire time leave whole
 };
 
 /// Refused by the kernel if it has children.  Packets that it holds are lost.
@@ -115,6 +116,11 @@ struct DeleteClass {
 struct ChangeClassRate {
     TcHandle classid;
     ClassRate rate;
+};
+
+struct ChangeClassBurst {
+    TcHandle classid;
+    std::uint32_t burst_bytes;
 };
 
 /// Entries that are not named stay as they are.
@@ -177,7 +183,7 @@ struct DeleteFilter {
 
 using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQdisc, DeleteFqQdisc,
                             AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass, ChangeClassRate,
-                            ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
+                            ChangeClassBurst, ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
                             DeleteFilter>;
 
 /// "adding class 1:10", for messages.
@@ -213,6 +219,7 @@ struct ClassState {
     RateTable table{};
     std::optional<ClassLease> lease{};
     bool expired = false;          ///< and `rate` is the fallback
+    std::optional<std::uint32_t> burst_bytes{};  ///< none: classes there have no bursts
     std::uint64_t wire_bytes = 0;
     std::uint64_t packets = 0;
     std::uint64_t drops = 0;

@@ -198,6 +198,8 @@ struct FqTrafficControl::Applier {
     Result<void> operator()(const ChangeClassTable& change) const {
         return mend(change.classid, false, [&](headway_fq_class& one) { put_table(one, change.entries); });
     }
+    /// No packet here is more than one frame.
+    Result<void> operator()(const ChangeClassBurst&) const { return {}; }
     Result<void> operator()(const RefreshClass& change) const {
         return mend(change.classid, false, [](headway_fq_class&) {});
     }
