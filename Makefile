@@ -196,6 +196,10 @@ dkms-uninstall: ## take the module out of DKMS again
 style: ## checkpatch, SPDX lines, man pages, the site
 	@tests/style
 
+.PHONY: words
+words: ## how many words the documents have, tables of figures left out
+	@tests/lib/words
+
 .PHONY: clean
 clean: ## remove build/; check-debug's kernel is in ~/.cache/headway
 	@rm -rf $(BUILD)
