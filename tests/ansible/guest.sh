@@ -310,7 +310,7 @@ test_apt() {
 # Gives the user of the tutorial and of README.md a folder with a program, and a file that says
 # where it runs without --host.
 prepare_user() {
-	nodes_user_run a0 "mkdir -p .openmpi build && ln -s /usr/bin build/bin
+	nodes_user_run a0 "mkdir -p .openmpi
 		cat >.openmpi/mca-params.conf
 		cp $HW_ROOT/tests/ansible/program.py $HW_BUILD/lib/tests/yield_sleep.so .
 		printf '%s\n' ${hw_names[*]} >hosts
@@ -336,7 +336,7 @@ prepare_user() {
 # jobs; but for building packages.
 tutorial() {
 	commands tutorial | sed '/ systemctl disable/,$d; / make deb$/d; / cd build/d'
-	sed -n 's/^    \(build.*headway \(run\|record\|compare\).*\)/$ \1/p' "$HW_ROOT/README.md" | sed 's/  *#.*//'
+	sed -n 's/^    \(headway \(run\|record\|compare\).*\)/$ \1/p' "$HW_ROOT/README.md" | sed 's/  *#.*//'
 	commands tutorial | sed -n '/ systemctl disable/,$p'
 }
 

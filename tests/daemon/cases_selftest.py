@@ -164,9 +164,9 @@ def the_command_leaves_other_qdiscs_alone():
 
 
 @case
-def the_readme_s_commands_pace_what_is_sent():
-    """Runs README.md's commands by hand, without the daemon; insmod is the first of them."""
-    with open(os.path.join(os.environ["HW_ROOT"], "README.md"), encoding="utf-8") as file:
+def commands_by_hand_pace_what_is_sent():
+    """Runs what packages.rst does by hand, without the daemon; insmod is the first of its commands."""
+    with open(os.path.join(os.environ["HW_ROOT"], "Documentation/packages.rst"), encoding="utf-8") as file:
         text = file.read()
     shown = text[text.index("    insmod "):].splitlines()
     commands = [line.strip() for line in takewhile(lambda line: line.startswith("    "), shown)]
