@@ -25,7 +25,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* A packet's length on the wire's accounts, with the headers of all its frames, and their number. */
+/* A packet's length on the wire's accounts, with all its frames' headers, and their number. */
 static inline void gap_set_packet_len(struct sk_buff *skb, unsigned int len, unsigned int frames)
 {
 	qdisc_skb_cb(skb)->pkt_len = len;
