@@ -111,8 +111,6 @@ class Mpich(Both, HelperTest):
     """Under which the kernels compute the same."""
 
     library = "mpich"
-    longer = ("test_as_one_process_alone", "test_grids_that_are_no_squares_and_parts_that_are_not_alike",
-              "test_a_wrong_message_is_noticed", "test_what_does_not_fit_is_told")
 
 
 if __name__ == "__main__":

@@ -88,6 +88,28 @@ class Processes(unittest.TestCase):
             process.wait(HANGS_S)
 
 
+class MpiCases(unittest.TestCase):
+    """tests/mpi/mpi_job.py divides the cases of both MPI libraries between make check and make check-mpi."""
+
+    def test_what_is_left_of_mpich_is_tested_with_open_mpi(self):
+        left = 0
+        for file in [*(suites.ROOT / "tests/mpi").glob("test_*.py"), suites.ROOT / "tests/apps/test_kernels.py"]:
+            if "mpi_job" not in file.read_text():
+                continue
+            listed = {option: subprocess.run([sys.executable, file, option], capture_output=True, text=True, check=True)
+                      .stdout.split() for option in ("--list", "--list-longer")}
+            in_check, longer = set(listed["--list"]), set(listed["--list-longer"])
+            self.assertTrue(in_check, file)
+            self.assertFalse(in_check & longer, file)
+            for case in longer:
+                name, test = case.split(".")
+                twins = {f"{name.replace('Mpich', other)}.{test}" for other in ("OpenMpi", "")}
+                if "Mpich" in name and not twins & longer:
+                    left += 1
+                    self.assertTrue(twins & in_check, case)
+        self.assertGreater(left, 100)
+
+
 class Table(unittest.TestCase):
     def rows(self, **keys):
         lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in {"cpu_s": 1, **keys}.items())

@@ -163,8 +163,7 @@ class Mpich(Both, HelperTest):
     """The programs find MPICH's connections; they compute the same as with Open MPI."""
 
     library = "mpich"
-    longer = tuple(name for name in vars(Both)
-                   if name not in ("test_flows_are_seen", "test_links_at_once"))
+    longer = ("test_cost_of_calls",)
     preload = ("tests/ucx_sleep.so",)   # without it MPI_Finalize hangs over TCP
     over_tcp = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo"}
 

@@ -226,10 +226,7 @@ class Mpich(Both, HelperTest):
     """Whose calls and requests are others; what is told of them is the same."""
 
     library = "mpich"
-    longer = ("test_more_ranks_without_memory", "test_summary_is_a_table_of_one_rank", "test_requests_are_counted_without_a_daemon",
-              "test_without_daemon_it_says_why_nothing_was_paced", "test_the_first_rank_decides",
-              "test_file_that_cannot_be_written", "test_option_of_headway_run", "test_value_that_is_not_understood",
-              "test_predictions_of_headwayd", "test_predictions_are_those_of_the_answers")
+    longer = ("test_more_ranks_without_memory",)
 
 
 if __name__ == "__main__":
