@@ -112,11 +112,11 @@ def gap(options="backend gap"):
     return lines
 
 
-def gap_whole(options):
-    """A burst that lets each GSO packet pass whole."""
+def gap_burst(options, frames=None):
+    """A burst of so many frames, to which longer GSO packets are cut; None: that lets each pass whole."""
     def lines(load):
         return root(f"gap default 1:1 {options}") + classes(
-            "gap", load, load.rate_bps, f"burst {(load.frame_bytes + 24) * load.segments}")
+            "gap", load, load.rate_bps, f"burst {(load.frame_bytes + 24) * (frames or load.segments)}")
     return lines
 
 
@@ -187,8 +187,9 @@ CONTENDERS = [
     Contender("gap-pfifo", "gap, default class, pfifo leaf", and_pfifo(gap()), own=True),
     Contender("gap-flows", "gap, one class", gap_one_class, own=True, many="flows"),
     Contender("timer", "gap timer, default class", gap(TIMER), own=True, many="classes"),
-    Contender("gap-whole", "gap, whole GSO packets", gap_whole("backend gap"), own=True),
-    Contender("timer-whole", "gap timer, whole GSO packets", gap_whole(TIMER), own=True),
+    Contender("gap-parts", "gap, burst of 6 frames", gap_burst("backend gap", 6), own=True),
+    Contender("gap-whole", "gap, burst of 44 frames", gap_burst("backend gap"), own=True),
+    Contender("timer-whole", "gap timer, burst of 44 frames", gap_burst(TIMER), own=True),
     Contender("htb", "htb, default class", htb, many="classes"),
     Contender("htb-u32", "htb, u32 filter", filtered(htb, "u32")),
     Contender("gap-u32", "gap, u32 filter", filtered(gap(), "u32"), own=True),
@@ -237,7 +238,7 @@ def cost_loads():
 def takes_part(contender, load):
     if load.lanes > 1:
         return contender.many
-    if contender.key in ("tbf-frames", "gap-whole", "timer-whole"):
+    if contender.key in ("tbf-frames", "gap-parts", "gap-whole", "timer-whole"):
         return load.segments > 1
     return contender.key not in ("gap-flows", "gap-bpf", "gap-phases")
 

@@ -8,6 +8,7 @@ TBF_LIMIT = 1.4         # paced MTU packet, default class, no filter: times tbf
 HTB_LIMITS = {"u32": 0.5, "flower": 0.75}
 CLASSES_LIMIT = 100     # 10 000 classes: instructions more than 10
 PHASES_LIMIT = 20       # 16 phases in use: instructions more
+WHOLE_LIMIT = 20        # a GSO packet within the burst: instructions a frame
 
 
 def cost(case, count):
@@ -92,6 +93,10 @@ def targets(costs):
     yield target(f"{cases.PHASES} phases in use: instructions more",
                  find("phases", "gap-phases", phases)["sum"] - find("phases", "gap-bpf", phases)["sum"],
                  PHASES_LIMIT)
+    gso = cases.Load(1514, cases.GSO_SEGMENTS[1], 1, backlog=2)
+    for back_end in ("gap", "timer"):
+        yield target(f"{back_end}, GSO of {gso.segments} within the burst: instructions a frame",
+                     find("cost", f"{back_end}-whole", gso)["sum"], WHOLE_LIMIT)
     for back_end in ("gap", "timer"):
         yield target(f"{back_end}, 10 000 classes: instructions more than 10 classes",
                      find("classes", back_end, classes(10000))["sum"] -
