@@ -56,6 +56,31 @@ class Monitor:
         return self.text()
 
 
+# ------------------------------------------------------- what buffers hold
+
+BUFFERS = 'host_buffer = "256KiB"\ntrunk_buffer = "512KiB"'
+
+
+def bursts():
+    return {name: int(shown["burst"]) for name, shown in classes(DEV).items() if "burst" in shown}
+
+
+# A quarter of 256 KiB, for 7 senders.
+@case
+def classes_have_the_bursts_that_buffers_hold():
+    daemon = Daemon(config(host_rate=f'host_rate = "1gbit"\n{BUFFERS}'))
+    equal(bursts(), {"1:10": 9362, "1:11": 9362})
+    tc(f"class change dev {DEV} parent 1: classid 1:11 gap burst 0")
+    eventually(lambda: bursts() == {"1:10": 9362, "1:11": 9362}, "what somebody else changed is put right")
+    equal([entry["burst_bytes"] for entry in Control(SOCKET).do("status")["classes"]], [9362, 9362])
+    daemon.kill()
+    Daemon(phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}'))
+    equal(bursts(), {"1:110": 9362, "1:111": 9362})
+    clean()
+    Daemon(phased())
+    equal(bursts(), {})
+
+
 # ------------------------------------------------------- others change something
 
 @case
