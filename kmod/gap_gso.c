@@ -22,7 +22,7 @@ bool gap_gso_keeps_whole(const struct gap_class *cl, const struct sk_buff *skb)
 		return true;
 	return cl->burst_bytes && skb_shinfo(skb)->gso_segs &&
 	       !(skb_shinfo(skb)->gso_type & SKB_GSO_DODGY) &&
-	       gap_skb_wire_bytes(skb) <= cl->burst_bytes;
+	       gap_skb_on_wire(skb).bytes <= cl->burst_bytes;
 }
 
 static bool gap_gso_is_plain_tcp(const struct sk_buff *skb)

@@ -441,19 +441,20 @@ static struct gap_rate *gap_rate_of(struct gap_class *cl, const struct sk_buff *
 }
 
 /*
- * @skb of leaf @cl, @wire byte-times long, starts now: the schedules of the leaf
+ * @skb of leaf @cl, which is @on_wire, starts now: the schedules of the leaf
  * and of all above it go on.  @due: when those that have been charged allowed it.
  */
 static __always_inline void
-gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb, u32 wire,
-	   bool use_timer)
+gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
+	   struct gap_on_wire on_wire, bool use_timer)
 {
+	u32 wire = on_wire.bytes;
 	struct gap_rate *rate = gap_rate_of(cl, skb);
 	u64 now = q->clock.bytes, due = cl->next, lost;
 	struct gap_class *c;
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {
-		_bstats_update(&c->bstats, qdisc_pkt_len(skb), gap_skb_frames(skb));
+		_bstats_update(&c->bstats, qdisc_pkt_len(skb), on_wire.frames);
 		c->xstats.wire_bytes += wire;
 		due = gap_time_later(c->next, due);
 		c->charged = rate;
@@ -494,8 +495,8 @@ gap_dequeue_data(struct Qdisc *sch, bool use_timer, u64 *need)
 {
 	struct gap_sched *q = qdisc_priv(sch);
 	struct sk_buff *skb = NULL;
+	struct gap_on_wire wire;
 	struct gap_class *cl;
-	u32 wire;
 
 	if (unlikely(READ_ONCE(q->slow_path)))
 		gap_dequeue_slow(q);
@@ -509,15 +510,15 @@ gap_dequeue_data(struct Qdisc *sch, bool use_timer, u64 *need)
 		}
 		skb = gap_dequeue_child(q, cl);
 		if (skb)
-			wire = gap_skb_wire_bytes(skb);
+			wire = gap_skb_on_wire(skb);
 	}
-	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), gap_skb_frames(skb));
+	_bstats_update(&sch->bstats, qdisc_pkt_len(skb), wire.frames);
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_qlen_dec(sch);
-	q->xstats.wire_bytes += wire;
+	q->xstats.wire_bytes += wire.bytes;
 	gap_charge(q, cl, skb, wire, use_timer);
 	if (!use_timer)
-		q->clock.bytes += wire;
+		q->clock.bytes += wire.bytes;
 	return skb;
 }
 
@@ -667,8 +668,8 @@ bool gap_class_init(struct gap_sched *q, struct gap_class *cl, struct gap_class 
 /* The class has no packets any more: those of its own queue go when RTNL is released. */
 void gap_class_purge(struct gap_class *cl)
 {
+	struct gap_on_wire wire;
 	struct sk_buff *skb;
-	u32 wire;
 
 	list_del_init(&cl->stalled);
 	while (cl->queue.qlen) {

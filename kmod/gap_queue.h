@@ -149,41 +149,45 @@ gap_queue_put(struct gap_class *cl, struct sk_buff *skb, u32 limit)
 	return evicted;
 }
 
-/* The frames that @skb becomes on the wire, 1 where nobody has counted them. */
-static inline u32 gap_skb_frames(const struct sk_buff *skb)
-{
-	return skb_is_gso(skb) ? max_t(u32, skb_shinfo(skb)->gso_segs, 1) : 1;
-}
+/* What a packet is on the wire: byte-times, and frames, 1 where nobody has counted them. */
+struct gap_on_wire {
+	u32 bytes;
+	u32 frames;
+};
 
 /*
  * A tag that the device will insert is on the wire all the same.  The core has counted the
  * headers of all frames of a GSO packet in qdisc_pkt_len().
  */
-static inline u32 gap_skb_wire_bytes(const struct sk_buff *skb)
+static __always_inline struct gap_on_wire gap_skb_on_wire(const struct sk_buff *skb)
 {
 	u32 tag_bytes = skb_vlan_tag_present(skb) ? VLAN_HLEN : 0;
+	struct gap_on_wire wire = { .frames = 1 };
 
-	if (skb_is_gso(skb))
-		return qdisc_pkt_len(skb) +
-		       gap_skb_frames(skb) * (tag_bytes + GAP_FRAME_OVERHEAD_BYTES);
-	return gap_wire_bytes(skb->len + tag_bytes);
+	if (likely(!skb_is_gso(skb))) {
+		wire.bytes = gap_wire_bytes(skb->len + tag_bytes);
+		return wire;
+	}
+	wire.frames = max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+	wire.bytes = qdisc_pkt_len(skb) + wire.frames * (tag_bytes + GAP_FRAME_OVERHEAD_BYTES);
+	return wire;
 }
 
 /* The queue is not empty. */
-static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue, u32 *wire)
+static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue, struct gap_on_wire *wire)
 {
 	struct sk_buff *skb;
 
 	if (likely(skb_queue_empty(&queue->acks)) ||
 	    (queue->turns_count && queue->ack_room_bytes <= 0)) {
 		skb = gap_turn_get_next(queue);
-		*wire = gap_skb_wire_bytes(skb);
-		queue->ack_room_bytes = *wire;
+		*wire = gap_skb_on_wire(skb);
+		queue->ack_room_bytes = wire->bytes;
 	} else {
 		skb = __skb_dequeue(&queue->acks);
-		*wire = gap_skb_wire_bytes(skb);
+		*wire = gap_skb_on_wire(skb);
 		if (queue->turns_count) {
-			queue->ack_room_bytes -= *wire;
+			queue->ack_room_bytes -= wire->bytes;
 			queue->acks_first++;
 		}
 	}

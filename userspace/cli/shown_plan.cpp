@@ -96,8 +96,8 @@ std::vector<std::string> names_of(const ChosenPattern& pattern) {
 
 ShownNode make_node(const Topology& topology, const std::string& name) {
     const std::size_t cluster = topology.cluster_of(*topology.find_host(name));
-    const auto bursts = plan_bursts(topology, cluster);
-    ShownNode node{name, make_kernel_layout(topology, cluster, {}, burst_bytes_of(bursts)), bursts, {}, {}, 0};
+    ShownNode node{name, make_kernel_layout(topology, cluster, {}, plan_burst_bytes(topology, cluster)),
+                   plan_bursts(topology, cluster), {}, {}, 0};
     node.rates.resize(node.layout.classes.size());
     return node;
 }

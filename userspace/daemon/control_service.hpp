@@ -197,7 +197,7 @@ private:
     using HostNames = std::map<JobId, std::vector<std::string>>;
     [[nodiscard]] HostNames names_of_hosts() const;
     void renumber_hosts(const HostNames& names);
-    void set_bursts();
+    void set_bursts(const std::vector<ClassLayout>& before);
     void plan_anew();
     Json jobs_json(std::size_t most, bool with_phases) const;
 

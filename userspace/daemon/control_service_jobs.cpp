@@ -272,23 +272,29 @@ void ControlService::renumber_hosts(const HostNames& names) {
 }
 
 void ControlService::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
+    const auto before = planner_.layout().classes;
     planner_.distrust(divisor_factor_thousandths);
+    set_bursts(before);
     plan_anew();
 }
 
-/// Buffers that are trusted no more hold no bursts.  What the kernel refuses now, the next pass mends.
-void ControlService::set_bursts() {
+/// Classes whose buffers are trusted no more, or are known now, get other bursts.  What the kernel refuses
+/// now, the next pass mends.
+void ControlService::set_bursts(const std::vector<ClassLayout>& before) {
     std::vector<Change> changes;
-    for (const ClassLayout& target : planner_.layout().classes) {
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        const ClassLayout& target = planner_.layout().classes[i];
         const TcHandle leaf = phases_ ? shared_class(target.classid) : target.classid;
-        changes.emplace_back(ChangeClassBurst{leaf, target.burst_bytes});
+        if (target.burst_bytes != before[i].burst_bytes) {
+            changes.emplace_back(ChangeClassBurst{leaf, target.burst_bytes});
+        }
     }
+    if (changes.empty()) return;
     if (const auto done = kernel_.apply(changes, ApplyMode::together); !done) sharing_.tell_error(done.error().error);
 }
 
-/// Bursts, phases and started jobs follow the planner.
+/// Phases and started jobs follow the planner.
 void ControlService::plan_anew() {
-    set_bursts();
     if (phases_) phases_->jobs().new_generation_of_all();
     for (const JobId id : jobs_.ids()) {
         if (!jobs_.at(id).started) continue;
@@ -319,7 +325,9 @@ Result<void> ControlService::reload(Config config) {
     }
     next->distrust(planner_.divisor_factor());
     const HostNames names = names_of_hosts();
+    const auto before = planner_.layout().classes;
     planner_ = std::move(*next);
+    set_bursts(before);
     renumber_hosts(names);
     plan_anew();
     return {};

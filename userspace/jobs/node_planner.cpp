@@ -68,14 +68,14 @@ Result<NodePlanner> NodePlanner::make(Config config, const std::string& host_nam
 
 KernelLayout NodePlanner::layout_on(std::size_t own_cluster) const {
     const auto guard = shared_trunk_ ? std::optional(shared_trunk_->guard) : std::nullopt;
-    return make_kernel_layout(planned_, own_cluster, guard,
-                              burst_bytes_of(plan_bursts(planned_, own_cluster)));
+    return make_kernel_layout(planned_, own_cluster, guard, plan_burst_bytes(planned_, own_cluster));
 }
 
 void NodePlanner::distrust(std::optional<std::uint32_t> divisor_factor_thousandths) {
+    const bool trusted = !divisor_factor_;
     divisor_factor_ = divisor_factor_thousandths;
     planned_ = divisor_factor_ ? config_.topology.without_buffers() : config_.topology;
-    layout_ = layout_on(layout_.own_cluster);
+    if (trusted != !divisor_factor_) layout_ = layout_on(layout_.own_cluster);
     policy_.divisor_factor_thousandths = divisor_factor_.value_or(divisor_one);
     plans_.clear();
     traffic_plans_.clear();

@@ -66,19 +66,23 @@ private:
     std::vector<std::uint32_t> clusters_below_;
 };
 
-ClassBurst burst_within(const Topology& topology, const std::vector<SharedBuffer>& buffers) {
-    const auto least = std::ranges::min_element(buffers, {}, &SharedBuffer::burst_bytes);
-    const std::string where = topology.name_of(least->link);
-    if (!least->bytes) return {0, fmt::format("no buffer is known in front of the {}", where)};
-    const std::uint64_t bytes = std::min<std::uint64_t>(least->burst_bytes(), GAP_BURST_MAX_BYTES);
-    const std::string room =
-        fmt::format("what plans leave of the {} in front of the {}", byte_size_to_text(*least->bytes), where);
-    const std::string senders =
-        least->classes == 1 ? fmt::format("each of {} senders", least->senders)
-                            : fmt::format("each of {} senders towards each of {} clusters", least->senders,
-                                          least->classes);
-    if (bytes < least_burst_bytes) return {0, fmt::format("{} holds no two frames of {}", room, senders)};
-    return {static_cast<std::uint32_t>(bytes), fmt::format("{} holds so much of {}", room, senders)};
+const SharedBuffer& tightest(const std::vector<SharedBuffer>& buffers) {
+    return *std::ranges::min_element(buffers, {}, &SharedBuffer::burst_bytes);
+}
+
+std::uint32_t burst_bytes(const SharedBuffer& buffer) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(buffer.burst_bytes(), GAP_BURST_MAX_BYTES);
+    return bytes < least_burst_bytes ? 0 : static_cast<std::uint32_t>(bytes);
+}
+
+std::string reason_of(const Topology& topology, const SharedBuffer& buffer) {
+    const std::string where = topology.name_of(buffer.link);
+    if (!buffer.bytes) return fmt::format("no buffer is known in front of the {}", where);
+    std::string senders = fmt::format("each of {} senders", buffer.senders);
+    if (buffer.classes > 1) senders += fmt::format(" towards each of {} clusters", buffer.classes);
+    return fmt::format("what plans leave of the {} in front of the {} holds {} of {}",
+                       byte_size_to_text(*buffer.bytes), where,
+                       burst_bytes(buffer) == 0 ? "no two frames" : "so much", senders);
 }
 
 }  // namespace
@@ -87,14 +91,18 @@ std::vector<ClassBurst> plan_bursts(const Topology& topology, std::size_t own_cl
     const PathBuffers buffers(topology);
     std::vector<ClassBurst> bursts;
     for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
-        bursts.push_back(burst_within(topology, buffers.between(own_cluster, to)));
+        const auto path = buffers.between(own_cluster, to);
+        bursts.push_back({burst_bytes(tightest(path)), reason_of(topology, tightest(path))});
     }
     return bursts;
 }
 
-std::vector<std::uint32_t> burst_bytes_of(const std::vector<ClassBurst>& bursts) {
+std::vector<std::uint32_t> plan_burst_bytes(const Topology& topology, std::size_t own_cluster) {
+    const PathBuffers buffers(topology);
     std::vector<std::uint32_t> bytes;
-    for (const ClassBurst& one : bursts) bytes.push_back(one.bytes);
+    for (std::size_t to = 0; to < topology.clusters().size(); ++to) {
+        bytes.push_back(burst_bytes(tightest(buffers.between(own_cluster, to))));
+    }
     return bytes;
 }
 

@@ -30,7 +30,7 @@ struct ClassBurst {
 /// Returns the bursts of a host of `own_cluster`, by the cluster to which it sends.
 [[nodiscard]] std::vector<ClassBurst> plan_bursts(const Topology& topology, std::size_t own_cluster);
 
-/// Their bytes alone.
-[[nodiscard]] std::vector<std::uint32_t> burst_bytes_of(const std::vector<ClassBurst>& bursts);
+/// Their bytes alone, without writing reasons.
+[[nodiscard]] std::vector<std::uint32_t> plan_burst_bytes(const Topology& topology, std::size_t own_cluster);
 
 }  // namespace headway
