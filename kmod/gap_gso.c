@@ -35,9 +35,9 @@ static bool gap_gso_is_plain_tcp(const struct sk_buff *skb)
 }
 
 /* How many frames of the packet the burst holds, if fewer than it has; else 1. */
-static unsigned int gap_gso_frames_held(const struct gap_class *cl, const struct sk_buff *skb,
-					unsigned int header_bytes)
+static unsigned int gap_gso_frames_held(const struct gap_class *cl, const struct sk_buff *skb)
 {
+	unsigned int header_bytes = skb_tcp_all_headers(skb);
 	unsigned int tag_bytes = skb_vlan_tag_present(skb) ? VLAN_HLEN : 0;
 	unsigned int payload_bytes = skb_shinfo(skb)->gso_size;
 	unsigned int held;
@@ -50,9 +50,11 @@ static unsigned int gap_gso_frames_held(const struct gap_class *cl, const struct
 
 /* @seg is the @i-th of the packets that @held frames each of @skb became. */
 static void gap_gso_describe(struct sk_buff *seg, const struct sk_buff *skb,
-			     unsigned int header_bytes, unsigned int held, unsigned int i)
+			     unsigned int held, unsigned int i)
 {
 	unsigned int payload_bytes = skb_shinfo(skb)->gso_size;
+	/* not those of @skb, which has one more if it is longer than IPv6 can say */
+	unsigned int header_bytes = skb_tcp_all_headers(seg);
 	unsigned int frames = DIV_ROUND_UP(seg->len - header_bytes, payload_bytes);
 	struct iphdr *ip = ip_hdr(seg);
 	__be16 id;
@@ -80,13 +82,11 @@ struct sk_buff *gap_gso_cut(const struct gap_class *cl, struct sk_buff *skb)
 {
 	netdev_features_t features = netif_skb_features(skb) & ~NETIF_F_GSO_MASK;
 	unsigned int payload_bytes = skb_shinfo(skb)->gso_size;
-	unsigned int header_bytes = 0, held = 1, i = 0;
+	unsigned int held = 1, i = 0;
 	struct sk_buff *segs, *seg;
 
-	if (cl->burst_bytes && gap_gso_is_plain_tcp(skb)) {
-		header_bytes = skb_tcp_all_headers(skb);
-		held = gap_gso_frames_held(cl, skb, header_bytes);
-	}
+	if (cl->burst_bytes && gap_gso_is_plain_tcp(skb))
+		held = gap_gso_frames_held(cl, skb);
 	/* TCP has a clone, for which the size of a frame must stay */
 	if (held > 1 && skb_unclone(skb, GFP_ATOMIC))
 		held = 1;
@@ -102,7 +102,7 @@ struct sk_buff *gap_gso_cut(const struct gap_class *cl, struct sk_buff *skb)
 		return segs;
 	for (seg = segs; seg; seg = seg->next) {
 		if (held > 1)
-			gap_gso_describe(seg, skb, header_bytes, held, i++);
+			gap_gso_describe(seg, skb, held, i++);
 		else
 			gap_set_packet_len(seg, seg->len, 1);
 	}

@@ -174,7 +174,8 @@ static __always_inline struct gap_on_wire gap_skb_on_wire(const struct sk_buff *
 }
 
 /* The queue is not empty. */
-static __always_inline struct sk_buff *gap_queue_get(struct gap_queue *queue, struct gap_on_wire *wire)
+static __always_inline struct sk_buff *
+gap_queue_get(struct gap_queue *queue, struct gap_on_wire *wire)
 {
 	struct sk_buff *skb;
 
