@@ -273,8 +273,8 @@ test_no_daemon() {
 	ktap_equal "without a daemon the data is right" "all data right" \
 		"$(tail -n 1 $work/unpaced/0.out)"
 	ktap_equal "without a daemon the helper says so, once" \
-		"1 headway: not pacing: no headwayd at $socket" \
-		"$(told unpaced | wc -l) $(told unpaced | cut -d : -f 1-3)"
+		"1 headway: not pacing: no headwayd at $socket, which systemctl start headwayd starts" \
+		"$(told unpaced | wc -l) $(told unpaced | cut -d ';' -f 1)"
 }
 
 # alone NAME [NAME=VALUE...]: eight calls, of which two do not count; below the command `under`
