@@ -448,9 +448,9 @@ static __always_inline void
 gap_charge(struct gap_sched *q, struct gap_class *cl, const struct sk_buff *skb,
 	   struct gap_on_wire on_wire, bool use_timer)
 {
-	u32 wire = on_wire.bytes;
 	struct gap_rate *rate = gap_rate_of(cl, skb);
 	u64 now = q->clock.bytes, due = cl->next, lost;
+	u32 wire = on_wire.bytes;
 	struct gap_class *c;
 
 	for (c = cl; c; c = c->parent, rate = &c->rate) {

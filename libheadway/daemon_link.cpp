@@ -80,9 +80,9 @@ LinkResult<DaemonLink> DaemonLink::connect_by(UniqueFd socket, const std::string
                            sizeof(address));
     } while (status != 0 && errno == EINTR);
     if (status == 0) return DaemonLink(std::move(socket), timeout);
-    const std::string none = "no headwayd at " + path;
-    if (errno == ENOENT || errno == ECONNREFUSED) return lost(none + ", which systemctl start headwayd starts");
-    return system_error(none);
+    if (errno == ENOENT || errno == ECONNREFUSED)
+        return lost("no headwayd at " + path + ", which systemctl start headwayd starts");
+    return system_error("no headwayd at " + path);
 }
 
 LinkResult<JsonObject> DaemonLink::ask(const ObjectText& request) {

@@ -61,20 +61,30 @@ made_up_ns() {
 			END { print most + 0 }'
 }
 
+# recorded_transfer NAME FRAMES: 1 MB; sets before, and what measure sets of so many frames
+recorded_transfer() {
+	start_recording
+	before=$(retransmitted)
+	ktap_check "$1: 1 MB gets through" transfer 1M
+	skip=100 measure "$2"
+}
+
+# all_is_right NAME: with what was sent since then
+all_is_right() {
+	ktap_equal "$1: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
+	ktap_check "$1: nothing is left" is_drained
+	ktap_equal "$1: nothing was sent twice" "$before" "$(retransmitted)"
+}
+
 # The kernel's GSO packets leave whole, and the rate holds all the same.
 whole() {
 	local name="$1: whole" before
 	gap_with "default 1:10 $2" "1: 1:10 rate 10mbit burst 1048576"
-	start_recording
-	before=$(retransmitted)
-	ktap_check "$name: 1 MB gets through" transfer 1M
-	skip=100 measure 500
+	recorded_transfer "$name" 500
 	# up to a packet of 44 frames more or less at either end
 	ktap_between "$name: at its rate, bit/s" 9000000 "$rate_bps" 11000000
 	ktap_equal "$name: no GSO packet was cut" 0 "$(xstat gso_split)"
-	ktap_equal "$name: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
-	ktap_check "$name: nothing is left" is_drained
-	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
+	all_is_right "$name"
 }
 
 # Sets longest_run and mean_run: of the data frames that followed each other without a gap, once the
@@ -94,20 +104,15 @@ measure_runs() {
 in_parts() {
 	local name="$1: in parts" before
 	gap_with "default 1:10 $2" "1: 1:10 rate 10mbit burst $((8 * 1538))"
-	start_recording
-	before=$(retransmitted)
-	ktap_check "$name: 1 MB gets through" transfer 1M
-	skip=100 measure 400
+	recorded_transfer "$name" 400
 	ktap_between "$name: at its rate, bit/s" 9800000 "$rate_bps" 10200000
 	ktap_between "$name: GSO packets were cut" 1 "$(xstat gso_split)" 1000
 	measure_runs
 	ktap_between "$name: frames in a row, at most" 8 "$longest_run" "$3"
 	# packets of 44 frames become five of 8 and one of 4, shorter ones a single one
 	ktap_between "$name: frames in a row, on average" 3 "$mean_run" 8
-	ktap_equal "$name: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
 	ktap_equal "$name: nothing has a wrong checksum" 0 "$(nstat_of TcpInCsumErrors at_peer)"
-	ktap_check "$name: nothing is left" is_drained
-	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
+	all_is_right "$name"
 }
 
 # While no class is paced nobody's GSO packets are cut, those included that find the qdisc busy.
@@ -124,17 +129,12 @@ in_frames() {
 	gap_with "default 1:10 $2" "1: 1:10 rate 10mbit"
 	# shellcheck disable=SC2086 # options are words
 	[[ -z ${3:-} ]] || tc qdisc add dev w0 parent 1:10 handle 10: $3
-	start_recording
-	before=$(retransmitted)
-	ktap_check "$name: 1 MB gets through" transfer 1M
-	skip=100 measure 400
+	recorded_transfer "$name" 400
 	ktap_between "$name: at its rate, bit/s" 9900000 "$rate_bps" 10010000
 	# one interval at most (gap-clock.rst): TCP's next packet is late where the processor does other work first
 	ktap_between "$name: frames make up at most, ns" 0 "$(made_up_ns)" 1230400
 	ktap_between "$name: GSO packets were cut" 1 "$(xstat gso_split)" 1000
-	ktap_equal "$name: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
-	ktap_check "$name: nothing is left" is_drained
-	ktap_equal "$name: nothing was sent twice" "$before" "$(retransmitted)"
+	all_is_right "$name"
 }
 
 wire w0 || skip_all "no simwire"

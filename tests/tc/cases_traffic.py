@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child qdiscs, filters, and the statistics of what goes through them."""
 
+import contextlib
 import socket
 
 from ktap import between, case, equal
@@ -77,17 +78,24 @@ def filters_and_priority_choose_the_class_and_bytes_are_wire_bytes():
     equal(shown["gso_split"], 0)
 
 
-@case
-def segments_of_a_gso_packet_are_single_packets_to_a_child():
-    add_gap()
-    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 100mbit")
-    tc(f"qdisc add dev {DEV} parent 1:10 handle 10: pfifo")
+@contextlib.contextmanager
+def gso_to_the_class():
+    """Sends so many bytes, in frames of 1000 bytes of payload, as one GSO packet of class 1:10."""
     sh("ip", "addr", "replace", "10.9.0.1/24", "dev", DEV)
     sh("ip", "neigh", "replace", "10.9.0.2", "lladdr", "02:00:00:00:00:02", "dev", DEV)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, HANDLE | 0x10)
         sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
-        sock.sendto(bytes(8000), ("10.9.0.2", 9))
+        yield lambda length: sock.sendto(bytes(length), ("10.9.0.2", 9))
+
+
+@case
+def segments_of_a_gso_packet_are_single_packets_to_a_child():
+    add_gap()
+    tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 100mbit")
+    tc(f"qdisc add dev {DEV} parent 1:10 handle 10: pfifo")
+    with gso_to_the_class() as send:
+        send(8000)
     eventually(lambda: packets(DEV) == {"1:10": 8}, "the segments")
     equal(root_qdisc(DEV, "-s")["gso_split"], 1)
     child = [q for q in qdiscs(DEV, "-s") if q["handle"] == "10:"][0]
@@ -98,16 +106,12 @@ def segments_of_a_gso_packet_are_single_packets_to_a_child():
 def a_gso_packet_within_the_burst_is_charged_whole():
     add_gap()
     tc(f"class add dev {DEV} parent 1: classid 1:10 gap rate 100mbit burst {8 * (1042 + 24)}")
-    sh("ip", "addr", "replace", "10.9.0.1/24", "dev", DEV)
-    sh("ip", "neigh", "replace", "10.9.0.2", "lladdr", "02:00:00:00:00:02", "dev", DEV)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, HANDLE | 0x10)
-        sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
-        sock.sendto(bytes(8000), ("10.9.0.2", 9))
+    with gso_to_the_class() as send:
+        send(8000)
         eventually(lambda: packets(DEV) == {"1:10": 8}, "the whole packet, counted as its frames")
         equal(root_qdisc(DEV, "-s")["gso_split"], 0)
         equal(counters(DEV)["1:10"]["wire"], 8 * (1042 + 24))
-        sock.sendto(bytes(9000), ("10.9.0.2", 9))
+        send(9000)
         eventually(lambda: packets(DEV) == {"1:10": 17}, "the frames of one that is longer")
     equal(root_qdisc(DEV, "-s")["gso_split"], 1)
     equal(counters(DEV)["1:10"]["wire"], 17 * (1042 + 24))

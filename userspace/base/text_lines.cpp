@@ -7,7 +7,7 @@ namespace headway {
 
 std::string counted(std::uint64_t number, std::string_view thing) {
     if (number == 1) return fmt::format("1 {}", thing);
-    return fmt::format("{} {}{}", number, thing, thing.ends_with("ch") ? "es" : "s");
+    return fmt::format("{} {}{}", number, thing, thing.ends_with("ch") || thing.ends_with("s") ? "es" : "s");
 }
 
 std::string in_quotes(std::string_view text) {

@@ -67,7 +67,7 @@ template <class Number>
     return number;
 }
 
-/// "1 host", "2 hosts", "2 switches".
+/// "1 host", "2 hosts", "2 switches", "2 processes".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view thing);
 
 /// Returns the beginning of the text for a message, without control characters.

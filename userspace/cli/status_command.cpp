@@ -5,6 +5,7 @@
 #include <fmt/chrono.h>
 
 #include "base/json.hpp"
+#include "base/text_lines.hpp"
 #include "cli/command.hpp"
 #include "cli/control_options.hpp"
 #include "config/config.hpp"
@@ -42,10 +43,6 @@ std::uint64_t number_of(const Json& object, const char* key) {
     return object.value(key, std::uint64_t{0});
 }
 
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 /// Says that it paces only where it does.  An older daemon does not tell.
 void print_backend(const Json& status) {
     const Json& daemon = status["daemon"];
@@ -72,7 +69,7 @@ void print_daemon(const Json& status) {
     print_backend(status);
     if (const auto disputed = number_of(daemon, "disputed_cgroups"); disputed > 0) {
         fmt::print("{} of processes of several jobs, which are not told apart there\n",
-                   counted(disputed, "cgroup", "cgroups"));
+                   counted(disputed, "cgroup"));
     }
 }
 
@@ -100,8 +97,8 @@ void print_jobs(const Json& status) {
     if (!status.contains("jobs") || !status["jobs"].is_array()) return;
     for (const Json& job : status["jobs"]) {
         fmt::print("job {} of user {}: {}, {}", text_of(job, "job"), number_of(job, "uid"),
-                   counted(number_of(job, "processes"), "process", "processes"),
-                   counted(number_of(job, "phase_count"), "phase", "phases"));
+                   counted(number_of(job, "processes"), "process"),
+                   counted(number_of(job, "phase_count"), "phase"));
         const char* separator = ": ";
         for (const Json& phase : job.value("phases", Json::array())) {
             fmt::print("{}{} ({})", separator, number_of(phase, "phase"),
@@ -109,7 +106,7 @@ void print_jobs(const Json& status) {
             separator = ", ";
         }
         if (job.value("told_apart", false)) {
-            fmt::print("; told apart by {}", counted(number_of(job, "cgroups"), "cgroup", "cgroups"));
+            fmt::print("; told apart by {}", counted(number_of(job, "cgroups"), "cgroup"));
         }
         fmt::print("\n");
     }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "base/text_lines.hpp"
 #include "base/units.hpp"
 #include "kernel/tested_kernels.hpp"
 
@@ -31,10 +32,6 @@ std::uint64_t number_in(const std::string& text) {
 /// The last of tcp_rmem's or tcp_wmem's three numbers.
 std::uint64_t largest_buffer_bytes(const std::string& setting) {
     return number_in(setting.substr(setting.rfind(' ') + 1));
-}
-
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 class Judge {
@@ -75,7 +72,7 @@ private:
         if (sent_.timeouts > 0) {
             add(Weight::stalls,
                 fmt::format("{} in {:.0f} s: each has held a connection for {:.0f} ms or more.",
-                            counted(sent_.timeouts, "retransmission time-out", "retransmission time-outs"),
+                            counted(sent_.timeouts, "retransmission time-out"),
                             seconds_, least_rto_ms(after_)),
                 "headway run --measure -- mpirun ./program paces the exchanges that end in a burst into one "
                 "link.  Without Headway a smaller rto_min on the route shortens each time-out (ip route "
@@ -85,7 +82,7 @@ private:
         if (static_cast<double>(sent_.again) <= retransmitted_share * static_cast<double>(sent_.segments)) return;
         add(Weight::loses,
             fmt::format("{} of {} were sent again in {:.0f} s, without a time-out.", sent_.again,
-                        counted(sent_.segments, "segment", "segments"), seconds_),
+                        counted(sent_.segments, "segment"), seconds_),
             "headway doctor --seconds 60 tells whether time-outs come of it; if none do, TCP repairs these "
             "losses within a round trip.");
     }
@@ -115,7 +112,7 @@ private:
         if (const auto broken = device_rose(name, "statistics/rx_crc_errors"); broken > 0) {
             add_cause_of_losses(
                 fmt::format("{} has received {} broken in {:.0f} s.", name,
-                            counted(broken, "frame", "frames"), seconds_),
+                            counted(broken, "frame"), seconds_),
                 "Change the cable or the transceiver.");
         }
     }
@@ -127,13 +124,13 @@ private:
         if (lost > 0) {
             add_cause_of_losses(
                 fmt::format("{} has lost {} in {:.0f} s because its receive ring was full.", name,
-                            counted(lost, "frame", "frames"), seconds_),
+                            counted(lost, "frame"), seconds_),
                 fmt::format("A longer ring (ethtool -G {} rx ...), or interrupts on more processors.", name));
         }
         if (const auto dropped = device_rose(name, "statistics/tx_dropped"); dropped > 0) {
             add_cause_of_losses(
                 fmt::format("{} has dropped {} of its own in {:.0f} s before they were sent.", name,
-                            counted(dropped, "frame", "frames"), seconds_),
+                            counted(dropped, "frame"), seconds_),
                 fmt::format("Look at the queue of {} (tc -s qdisc show dev {}).", name, name));
         }
     }
@@ -147,7 +144,7 @@ private:
             if (pauses == 0) continue;
             add(Weight::loses,
                 fmt::format("the switch has paused {} {} in {:.0f} s ({}).", name,
-                            counted(pauses, "time", "times"), seconds_, counter),
+                            counted(pauses, "time"), seconds_, counter),
                 "The switch's buffers fill: pace the senders.  Paused links also hold up traffic that "
                 "has nothing to do with the full port.");
             break;
