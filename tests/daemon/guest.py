@@ -29,6 +29,7 @@ import cases_hostile  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
 import cases_off  # noqa: F401, and these
 import cases_phases  # noqa: F401, and these
+import cases_queues  # noqa: F401, and these
 import cases_reconcile  # noqa: F401, and these
 import cases_restart  # noqa: F401, and these
 import cases_selftest  # noqa: F401, and these

@@ -229,7 +229,11 @@ def make_device():
         sh("modprobe", module)
     for module in ("simwire", "sch_gap"):
         sh("insmod", f"{MODULES}/{module}.ko")
-    sh("ip", "link", "add", DEV, "type", "simwire")
+    add_device()
+
+
+def add_device(queues=1):
+    sh("ip", "link", "add", DEV, "numtxqueues", str(queues), "type", "simwire")
     for end in (DEV, f"{DEV}p"):
         # what the kernel sends on its own would be in the counters
         with open(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6", "w") as file:

@@ -155,6 +155,7 @@ FakeKernel::Refusal FakeKernel::carry_out(const nlmsghdr& request) {
     }
     switch (request.nlmsg_type) {
         case RTM_GETLINK: return get_link(request);
+        case RTM_SETLINK: return set_link(request);
         case RTM_NEWQDISC: return new_qdisc(request);
         case RTM_DELQDISC: return delete_qdisc(request);
         case RTM_NEWTCLASS: return new_class(request);
@@ -171,7 +172,20 @@ FakeKernel::Refusal FakeKernel::get_link(const nlmsghdr& request) {
     if (found == devices_.end() || found->second.ifindex < 0) return {ENODEV, ""};
     Writer writer(RTM_NEWLINK, 0, request.nlmsg_seq, port);
     static_cast<ifinfomsg*>(writer.extra(sizeof(ifinfomsg)))->ifi_index = found->second.ifindex;
+    mnl_attr_put_u32(writer.header(), IFLA_MTU, 1500);
+    mnl_attr_put_u32(writer.header(), IFLA_NUM_TX_QUEUES, 1);
+    mnl_attr_put_u32(writer.header(), IFLA_GSO_MAX_SEGS, found->second.segments_max);
+    mnl_attr_put_u32(writer.header(), IFLA_TSO_MAX_SEGS, found->second.own_segments_max);
     push(writer.header());
+    return {};
+}
+
+FakeKernel::Refusal FakeKernel::set_link(const nlmsghdr& request) {
+    FakeDevice* device = find(static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(&request))->ifi_index);
+    const nlattr* segments = find_attribute(request, sizeof(ifinfomsg), IFLA_GSO_MAX_SEGS);
+    if (device == nullptr) return {ENODEV, ""};
+    if (segments == nullptr) return {EOPNOTSUPP, ""};
+    device->segments_max = mnl_attr_get_u32(segments);
     return {};
 }
 

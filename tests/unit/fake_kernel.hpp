@@ -70,6 +70,8 @@ struct FakeDevice {
     int ifindex = 0;
     BytesPerSecond link_rate;
     bool has_speed = true;  ///< no: qdiscs do not know link_rate, which then limits nothing
+    std::uint32_t segments_max = 65535;     ///< gso_max_segs
+    std::uint32_t own_segments_max = 65535;
     FakeQdisc root{"fq_codel", 0, {}, {}};  ///< handle 0: the default
     GapCounters counters{};                 ///< of a gap qdisc at the root
 
@@ -136,6 +138,7 @@ private:
                                   bool exclusive);
     static bool has_filter(const FakeQdisc& root, std::uint32_t classid);
     Refusal get_link(const nlmsghdr& request);
+    Refusal set_link(const nlmsghdr& request);
     void dump(const nlmsghdr& request);
     void dump_qdisc(const nlmsghdr& request, const FakeDevice& device, std::uint16_t flags);
     void dump_classes(const nlmsghdr& request, const FakeDevice& device, std::uint16_t flags);

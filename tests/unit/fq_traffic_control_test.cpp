@@ -144,6 +144,51 @@ TEST_F(FqClassesOfTheKernel, TellWhatFailedAndWhatWasDone) {
     EXPECT_EQ(fq_->apply(std::span(&filter, 1), ApplyMode::in_order).error().error.error_number, EOPNOTSUPP);
 }
 
+// One packet has one departure time, whatever its class.
+TEST_F(FqClassesOfTheKernel, PacketsAreAsLongAsTheShortestBurstOfAllClassesThatHavePackets) {
+    constexpr std::uint32_t frame_bytes = 1538;
+    const auto segments = [&] { return kernel_.device("eth0").segments_max; };
+    apply({AddClass{.classid = trunk, .rate = {}, .burst_bytes = 10 * frame_bytes}});
+    EXPECT_EQ(segments(), 10U);
+    apply({AddClass{.classid = shared, .rate = {}, .parent = trunk, .burst_bytes = 7 * frame_bytes - 1}});
+    EXPECT_EQ(segments(), 6U);
+    apply({ChangeClassBurst{shared, 100 * frame_bytes}});
+    EXPECT_EQ(segments(), 100U) << "the packets of the parent are its child's";
+    EXPECT_EQ(state(shared).burst_bytes, 100 * frame_bytes);
+    apply({AddClass{guard, slow}});
+    EXPECT_EQ(segments(), 1U) << "it has no burst";
+    apply({DeleteClass{guard}});
+    EXPECT_EQ(segments(), 100U);
+    apply({ChangeClassBurst{shared, frame_bytes - 1}});
+    EXPECT_EQ(segments(), 1U);
+    kernel_.device("eth0").own_segments_max = 20;
+    ASSERT_TRUE(link_->find_device());
+    apply({ChangeClassBurst{shared, 100 * frame_bytes}});
+    EXPECT_EQ(segments(), 20U) << "the device can do no more";
+}
+
+TEST_F(FqClassesOfTheKernel, BurstsOfAnEarlierRunCount) {
+    classes_.put(shared.minor(), {.burst_bytes = 4 * 1538});
+    apply({AddClass{.classid = guard, .rate = {}, .burst_bytes = 50 * 1538}});
+    EXPECT_EQ(kernel_.device("eth0").segments_max, 4U);
+}
+
+TEST_F(FqClassesOfTheKernel, ALengthThatTheKernelRefusesFailsTheChange) {
+    kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
+        if (request.nlmsg_type != RTM_SETLINK) return std::nullopt;
+        return FakeKernel::Refusal{EINVAL, "no"};
+    };
+    const Change change = AddClass{.classid = shared, .rate = {}, .burst_bytes = 4 * 1538};
+    const auto done = fq_->apply(std::span(&change, 1), ApplyMode::together);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().applied, std::vector<std::size_t>{0});
+    EXPECT_NE(done.error().error.message.find("setting gso_max_segs to 4: "), std::string::npos)
+        << done.error().error.message;
+    kernel_.refuse = nullptr;
+    apply({ChangeClassBurst{shared, 4 * 1538}});
+    EXPECT_EQ(kernel_.device("eth0").segments_max, 4U) << "the next change sets it";
+}
+
 TEST_F(FqClassesOfTheKernel, TheRootIsOursOnlyWithOurHandle) {
     const auto root = [&](const char* kind, std::uint32_t handle) {
         kernel_.device("eth0").root = {kind, handle, {}, {}};

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include <fmt/ranges.h>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +53,49 @@ TEST_F(KernelSetUp, TakesAnInterfaceThatReportsNoSpeedForWhatTheFileSays) {
     EXPECT_FALSE(report->has_speed);
     EXPECT_EQ(report->link_rate.bits().value, 30 * mbit);
     EXPECT_EQ(device().root.classes.size(), 2U);
+}
+
+/// Rows of the table of limits.rst that says what paces: backend, module, TX queues, buffers, paces.
+std::vector<std::vector<std::string>> rows_of_limits() {
+    std::ifstream page(HEADWAY_SOURCE_DIR "/Documentation/limits.rst");
+    std::vector<std::vector<std::string>> rows;
+    bool is_table = false;
+    for (std::string line; std::getline(page, line);) {
+        if (line.find("TX queues") != std::string::npos && line.find("paces") != std::string::npos) is_table = true;
+        if (!is_table || line.starts_with("=")) continue;
+        if (line.empty()) break;
+        std::istringstream words(line);
+        rows.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+    }
+    if (!rows.empty()) rows.erase(rows.begin());
+    return rows;
+}
+
+TEST(WhatPaces, IsAsTheTableOfLimitsSays) {
+    const std::map<std::string, PacingQdisc> names{
+        {"auto", PacingQdisc::automatic}, {"gap", PacingQdisc::gap}, {"fq", PacingQdisc::fq}};
+    const auto rows = rows_of_limits();
+    const auto paces = [&](const std::vector<std::string>& node) -> std::string {
+        for (const PacingQdisc one : qdiscs_for(names.at(node[0]), node[2] == "one" ? 1 : 4, node[3] == "known")) {
+            if (one == PacingQdisc::fq) return "fq";
+            if (node[1] == "loaded") return "gap";
+        }
+        return "nothing";
+    };
+    for (const char* backend : {"auto", "gap", "fq"}) {
+        for (unsigned i = 0; i < 8; ++i) {
+            const std::vector<std::string> node{backend, (i & 1) != 0 ? "loaded" : "missing",
+                                                (i & 2) != 0 ? "one" : "several", (i & 4) != 0 ? "known" : "unknown"};
+            const auto tells_of = [&](const std::vector<std::string>& row) {
+                return row.size() == 5 && std::equal(node.begin(), node.end(), row.begin(), [](auto& one, auto& told) {
+                           return told == "any" || told == one;
+                       });
+            };
+            const std::string what = fmt::format("{}", fmt::join(node, " "));
+            ASSERT_EQ(std::ranges::count_if(rows, tells_of), 1) << what;
+            EXPECT_EQ(std::ranges::find_if(rows, tells_of)->back(), paces(node)) << what;
+        }
+    }
 }
 
 TEST_F(KernelSetUp, TakesAnEarlierRunOver) {

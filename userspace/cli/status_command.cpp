@@ -57,6 +57,8 @@ void print_backend(const Json& status) {
                               : status.value("in_step", true) ? "paced by"
                                                               : "not paced as wanted (below); wanted is pacing by";
     fmt::print("{} {}{}{}\n", paced, what, why.empty() ? "" : ": ", why);
+    if (!daemon.value("resting", false)) return;
+    fmt::print("resting: nobody is paced, and {} has its own qdiscs until somebody is\n", text_of(daemon, "interface"));
 }
 
 void print_daemon(const Json& status) {

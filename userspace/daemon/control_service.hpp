@@ -61,6 +61,8 @@ public:
     void adopt(const std::vector<ClassState>& found,
                std::optional<std::uint32_t> earlier_program = std::nullopt);
     void release_adopted();
+    /// The kernel agrees since: no packet is of a phase of the earlier run any more.
+    void lift_adopted();
 
     [[nodiscard]] KernelDesire desired() const override;
     void kernel_agrees(const std::optional<BytesPerSecond>& link_rate) override;
@@ -70,6 +72,8 @@ public:
     /// Jobs that have a process here now, or were started on this node by command;
     /// sorted by name.
     [[nodiscard]] std::vector<JobHere> jobs() const;
+    /// Nobody wants a class to be limited: the kernel need not have any.
+    [[nodiscard]] bool paces_nobody() const;
     /// Grows whenever jobs() may tell something else.
     [[nodiscard]] std::uint64_t job_changes() const { return jobs_.changes(); }
     /// See Sharing::divide_trunk().

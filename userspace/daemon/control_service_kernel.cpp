@@ -115,6 +115,10 @@ KernelDesire ControlService::desired() const {
     return desire;
 }
 
+bool ControlService::paces_nobody() const {
+    return off() || (pacer_.active() == 0 && (!phases_ || phases_->jobs().tables().entries().empty()));
+}
+
 void ControlService::kernel_agrees(const std::optional<BytesPerSecond>& link_rate) {
     pacer_.confirm();
     if (!link_rate || *link_rate == sharing_.link_rate()) return;
@@ -145,6 +149,10 @@ void ControlService::adopt(const std::vector<ClassState>& found,
 void ControlService::release_adopted() {
     pacer_.release_held();
     release_earlier_program();
+}
+
+void ControlService::lift_adopted() {
+    if (phases_) phases_->jobs().tables().lift_adopted();
 }
 
 void ControlService::release_earlier_program() {

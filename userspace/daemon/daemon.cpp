@@ -22,12 +22,14 @@
 #include "daemon/hand_over.hpp"
 #include "daemon/kernel_setup.hpp"
 #include "daemon/kernel_watch.hpp"
+#include "daemon/rest_loop.hpp"
 #include "daemon/state_file.hpp"
 #include "jobs/process_cgroup.hpp"
 #include "kernel/kernel_diff.hpp"
 #include "kernel/netlink_exchange.hpp"
 #include "kernel/netlink_traffic_control.hpp"
 #include "kernel/reconciler.hpp"
+#include "kernel/resting_traffic_control.hpp"
 #include "kernel/tested_kernels.hpp"
 #include "look/device_speed.hpp"
 #include "look/netlink_route.hpp"
@@ -147,12 +149,23 @@ Result<SetUp> set_up_fq(NetlinkTrafficControl& link, const NodePlanner& planner,
 
 Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
                      const std::map<std::string, int>& earlier, spdlog::logger& log) {
-    const PacingQdisc wanted = planner.config().kernel.qdisc;
-    if (wanted == PacingQdisc::fq) {
-        return set_up_fq(link, planner, earlier, "[kernel] backend is \"fq\"");
+    const KernelConfig& config = planner.config().kernel;
+    const bool has_bursts = std::ranges::none_of(planner.layout().classes,
+                                                 [](const ClassLayout& one) { return one.burst_bytes == 0; });
+    // fq paces by the program that phases need
+    const auto wanted = qdiscs_for(config.qdisc, link.tx_queues(), has_bursts && config.phases);
+    if (wanted.front() == PacingQdisc::fq) {
+        const bool is_asked = wanted.size() == 1;
+        auto fq = set_up_fq(link, planner, earlier,
+                            is_asked ? "[kernel] backend is \"fq\""
+                                     : fmt::format("it keeps the {} TX queues, and buffers take bursts", link.tx_queues()));
+        if (fq || is_asked) return fq;
+        log_warning(log, "HW-212 pacing with one TX queue of {}, by gap: fq cannot pace: {}", link.tx_queues(),
+                    fq.error().message);
+        return set_up_gap(link, planner, earlier, log);
     }
     auto gap = set_up_gap(link, planner, earlier, log);
-    if (gap || wanted == PacingQdisc::gap || !is_module_missing(gap.error())) return gap;
+    if (gap || wanted.size() == 1 || !is_module_missing(gap.error())) return gap;
     std::string why = "the module sch_gap is not there";
     if (const std::string untested = why_kernel_is_not_tested(running_kernel()); !untested.empty()) why += ": " + untested;
     auto fq = set_up_fq(link, planner, earlier, std::move(why));
@@ -296,7 +309,9 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
                    KernelMonitor monitor, ControlSocket& socket, Task task,
                    std::vector<StoredDescriptor> received, spdlog::logger& log) {
     EventLoop loop;
-    TrafficControl& kernel = done.fq ? static_cast<TrafficControl&>(*done.fq) : link;
+    RestingTrafficControl kernel(done.fq ? static_cast<TrafficControl&>(*done.fq) : link,
+                                 done.phases ? std::optional(done.phases->program()) : std::nullopt,
+                                 [&planner] { return device_speed(planner.config().node.interface); });
     const SteadyClock clock;
     ControlService service(planner, done.report.link_rate, kernel, clock);
     const auto administrators = administrators_of(service.planner().config());
@@ -337,6 +352,13 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
     }
     if (done.fq) service.status().use_backend("fq", done.why_fq);
     else gap_frames.emplace(loop, service, kernel, log);
+    // a device of one queue has no more of it without ours
+    std::optional<RestLoop> rest;
+    if (link.tx_queues() > 1) {
+        rest.emplace(loop, service, kernel, log, [&] {
+            if (gap_frames) gap_frames->look();
+        });
+    }
     FeedbackLoop feedback(loop, service, log);
     const auto stop = [&](int number) {
         return loop.signal(number, [&loop, &log, number] {
@@ -360,7 +382,7 @@ Result<bool> remove_ours(NetlinkTrafficControl& link, TrafficControl* fq,
                          const NodePlanner& planner) {
     const auto root = link.root_qdisc();
     if (fq == nullptr && root && is_our_fq(*root)) {
-        return remove_fq(link).map([] { return true; });
+        return remove_fq(link, (*root)->handle).map([] { return true; });
     }
     auto removed = tear_down_kernel(fq != nullptr ? *fq : link, planner.layout());
     // Somebody may have put another root there, which leaves our classifier.

@@ -89,6 +89,13 @@ Result<void> check_link_rate(TrafficControl& kernel, BitsPerSecond host_rate,
 
 }  // namespace
 
+/// gap takes one queue for all; fq keeps them, but what is due may leave at once, which needs room.
+std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, std::uint32_t tx_queues, bool has_bursts) {
+    if (wanted != PacingQdisc::automatic) return {wanted};
+    if (tx_queues > 1 && has_bursts) return {PacingQdisc::fq, PacingQdisc::gap};
+    return {PacingQdisc::gap, PacingQdisc::fq};
+}
+
 bool is_module_missing(const Error& error) {
     return error.message.find("qdisc kind is unknown") != std::string::npos;
 }

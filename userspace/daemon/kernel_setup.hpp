@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "config/config.hpp"
 #include "kernel/kernel_layout.hpp"
 #include "kernel/traffic_control.hpp"
 
@@ -30,6 +31,10 @@ struct SetUpReport {
 /// bridge, a bond without a link) is taken to have that.
 [[nodiscard]] Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                                 BitsPerSecond host_rate);
+
+/// The qdiscs to be tried for an interface of so many TX queues, the better first.  `has_bursts`: buffers are known
+/// that take several frames at once, towards each cluster.
+[[nodiscard]] std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, std::uint32_t tx_queues, bool has_bursts);
 
 /// Whether it was refused because the kernel has no module for its qdisc.
 [[nodiscard]] bool is_module_missing(const Error& error);

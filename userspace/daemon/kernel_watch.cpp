@@ -68,6 +68,7 @@ void KernelWatch::release_adopted() {
     if (reconciler_.status().error) {
         tell(diff);
     } else {
+        service_.lift_adopted();
         log_info(log_, "released {}: nothing of the earlier run is in force any more", device_);
     }
     set_timer(due_, reconciler_.due_at());

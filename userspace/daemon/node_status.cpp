@@ -42,6 +42,7 @@ void NodeStatus::tell_daemon(Json& daemon) const {
     daemon["uptime_s"] = std::chrono::duration<double>(clock_.now() - started_).count();
     daemon["backend"] = backend_;
     daemon["backend_reason"] = backend_reason_;
+    daemon["resting"] = rests_ && rests_();
 }
 
 void NodeStatus::tell(Json& answer) const {

@@ -50,6 +50,8 @@ public:
     /// The function that fills "coordination" or "feedback" of the answer; null: there is none.
     void show_coordination(std::function<Json()> look) { coordination_ = std::move(look); }
     void show_feedback(std::function<Json()> look) { feedback_ = std::move(look); }
+    /// The function that says whether pacing rests; null: it never does.
+    void show_rest(std::function<bool()> look) { rests_ = std::move(look); }
     /// Adds the time that a request took; kinds without RequestKind::timed_as are not told.
     void add_latency(std::string_view timed_as, std::chrono::nanoseconds took) {
         if (!timed_as.empty()) latencies_[timed_as].add(took);
@@ -68,6 +70,7 @@ private:
     const ReconcileStatus* reconciled_ = nullptr;
     std::function<Json()> coordination_;
     std::function<Json()> feedback_;
+    std::function<bool()> rests_;
     std::map<std::string_view, LatencyStats> latencies_;  ///< by RequestKind::timed_as
 };
 

@@ -192,7 +192,7 @@ private:
     /// DKMS leaves the module out where nobody has tested it.
     void judge_kernel(const std::string& name, const DeviceLook& device) {
         const std::string why = why_kernel_is_not_tested(device.fact("kernel"));
-        if (device.qdisc != "fq" || why.empty()) return;
+        if (device.qdisc == "gap" || why.empty()) return;
         add(Weight::note, fmt::format("{} is paced by fq, whose gaps are less exact than those of sch_gap: {}.", name, why),
             "Boot one of these kernels; headway-dkms builds the module for it.");
     }

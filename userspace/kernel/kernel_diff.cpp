@@ -189,7 +189,8 @@ bool is_ours(const std::optional<RootQdisc>& root) {
 }
 
 bool is_our_fq(const std::optional<RootQdisc>& root) {
-    return root && root->kind == "fq" && root->handle == fq_root_handle;
+    return root && ((root->kind == "fq" && root->handle == fq_root_handle) ||
+                    (root->kind == "mq" && root->handle == mq_root_handle));
 }
 
 std::optional<Error> somebody_elses(const std::optional<RootQdisc>& root) {

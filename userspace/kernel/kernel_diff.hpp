@@ -19,8 +19,9 @@ struct KernelState {
 /// Classes and filters are read only of a gap qdisc of our handle.
 [[nodiscard]] Result<KernelState> read_kernel(TrafficControl& kernel);
 
-/// A gap or fq qdisc of our handle: made by this daemon, or by an earlier run.
+/// A gap, fq or mq qdisc of our handle: made by this daemon, or by an earlier run.
 [[nodiscard]] bool is_ours(const std::optional<RootQdisc>& root);
+/// Paces by fq: one at the root, or several below mq.
 [[nodiscard]] bool is_our_fq(const std::optional<RootQdisc>& root);
 
 /// The refusal of a device whose root qdisc is neither its default nor ours;

@@ -123,8 +123,10 @@ struct Encoder {
 
     /// No timer slack: a timer may be late, but not on purpose.  No rates of sockets: fq would
     /// have TCP pace itself by its round trip, which is that of the queue in front of it.
-    void operator()(const AddFqQdisc&) {
-        nlmsghdr* header = put(RTM_NEWQDISC, replace_flags, {fq_root_handle, device_root}, "fq");
+    void operator()(const AddFqQdisc& change) {
+        const TcObject root{fq_root_handle, device_root};
+        const TcObject below_mq{{}, tc_handle(mq_root_handle.major(), change.queue)};
+        nlmsghdr* header = put(RTM_NEWQDISC, replace_flags, change.queue == 0 ? root : below_mq, "fq");
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
         mnl_attr_put_u32(header, TCA_FQ_PLIMIT, fq_limit_packets);
         mnl_attr_put_u32(header, TCA_FQ_FLOW_PLIMIT, fq_limit_packets);
@@ -135,8 +137,11 @@ struct Encoder {
         mnl_attr_nest_end(header, options);
     }
 
-    void operator()(const DeleteFqQdisc&) {
-        put(RTM_DELQDISC, NLM_F_ACK, {fq_root_handle, device_root}, "fq");
+    void operator()(const AddMqQdisc&) { put(RTM_NEWQDISC, replace_flags, {mq_root_handle, device_root}, "mq"); }
+
+    void operator()(const DeleteFqRoot& change) {
+        const bool is_mq = change.handle == mq_root_handle;
+        put(RTM_DELQDISC, NLM_F_ACK, {change.handle, device_root}, is_mq ? "mq" : "fq");
     }
     void operator()(const AddClsact&) { put(RTM_NEWQDISC, create_flags, clsact, "clsact"); }
     void operator()(const DeleteClsact&) { put(RTM_DELQDISC, NLM_F_ACK, clsact, "clsact"); }
@@ -298,6 +303,7 @@ auto NetlinkTrafficControl::decode_link(const nlmsghdr* message) -> std::optiona
     if (message->nlmsg_type != RTM_NEWLINK || !is_whole) return std::nullopt;
     const auto at = attribute_table<IFLA_MAX>(attributes_of(message, sizeof(ifinfomsg)));
     return Link{static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(message))->ifi_index,
+                attribute_u32(at[IFLA_MTU]), attribute_u32(at[IFLA_NUM_TX_QUEUES]),
                 attribute_u32(at[IFLA_GSO_MAX_SEGS]), attribute_u32(at[IFLA_TSO_MAX_SEGS])};
 }
 
@@ -334,6 +340,12 @@ Result<std::optional<RootQdisc>> NetlinkTrafficControl::root_qdisc() {
     if (!roots) return tl::unexpected(roots.error());
     if (roots->empty()) return std::nullopt;
     return std::move(roots->back());
+}
+
+Result<std::vector<std::string>> NetlinkTrafficControl::kinds_below(TcHandle qdisc) {
+    return dump<std::string>("reading the qdiscs", RTM_GETQDISC, [qdisc](const nlmsghdr* message, int ifindex) {
+        return decode_kind_below(message, ifindex, qdisc);
+    });
 }
 
 Result<std::vector<ClassState>> NetlinkTrafficControl::classes() {

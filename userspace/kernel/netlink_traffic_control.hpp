@@ -20,6 +20,8 @@ namespace headway {
 /// (another device, not the root, another qdisc's class).
 [[nodiscard]] Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message,
                                                                  int ifindex);
+/// The kind of a qdisc directly below that one.
+[[nodiscard]] std::optional<std::string> decode_kind_below(const nlmsghdr* message, int ifindex, TcHandle qdisc);
 [[nodiscard]] Result<std::optional<ClassState>> decode_class(const nlmsghdr* message, int ifindex);
 [[nodiscard]] std::optional<FilterState> decode_filter(const nlmsghdr* message, int ifindex);
 
@@ -41,15 +43,24 @@ public:
     [[nodiscard]] tl::expected<void, ApplyFailure> apply(std::span<const Change> changes,
                                                          ApplyMode mode) override;
 
+    /// The kinds of the qdiscs directly below that one.
+    [[nodiscard]] Result<std::vector<std::string>> kinds_below(TcHandle qdisc);
+
+    // As the device was found last:
     [[nodiscard]] int ifindex() const { return link_.ifindex; }
+    [[nodiscard]] std::uint32_t mtu_bytes() const { return link_.mtu_bytes; }
+    /// Returns how many TX queues it can have; how many are in use, others may change at any time.
+    [[nodiscard]] std::uint32_t tx_queues() const { return link_.tx_queues; }
     /// Returns how many frames one packet may become, now and by the device's own limit
-    /// (ChangeSegmentsMax), as the device was found last.
+    /// (ChangeSegmentsMax).
     [[nodiscard]] std::uint32_t segments_max() const { return link_.segments_max; }
     [[nodiscard]] std::uint32_t own_segments_max() const { return link_.own_segments_max; }
 
 private:
     struct Link {
         int ifindex = 0;
+        std::uint32_t mtu_bytes = 0;
+        std::uint32_t tx_queues = 0;
         std::uint32_t segments_max = 0;
         std::uint32_t own_segments_max = 0;
     };

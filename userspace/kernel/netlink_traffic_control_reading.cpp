@@ -118,6 +118,12 @@ void read_options(const nlattr* options, FilterState& state) {
 
 }  // namespace
 
+std::optional<std::string> decode_kind_below(const nlmsghdr* message, int ifindex, TcHandle qdisc) {
+    const tcmsg* tc = tc_about(message, RTM_NEWQDISC, ifindex);
+    if (tc == nullptr || TcHandle{tc->tcm_parent}.major() != qdisc.major()) return std::nullopt;
+    return attribute_text(attribute_table<TCA_MAX>(attributes_of(message, sizeof(tcmsg)))[TCA_KIND]);
+}
+
 Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message, int ifindex) {
     const tcmsg* tc = tc_about(message, RTM_NEWQDISC, ifindex);
     if (tc == nullptr || tc->tcm_parent != TC_H_ROOT) return std::nullopt;
@@ -126,8 +132,9 @@ Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message, int 
     RootQdisc root;
     root.kind = attribute_text(at[TCA_KIND]);
     root.handle = TcHandle{tc->tcm_handle};
-    if (root.kind != "gap") return root;
     const auto stats = attribute_table<TCA_STATS_MAX>(attribute_bytes(at[TCA_STATS2]));
+    root.queued_packets = prefix_of<gnet_stats_queue>(stats[TCA_STATS_QUEUE]).qlen;
+    if (root.kind != "gap") return root;
     root.counters = xstats_in(stats[TCA_STATS_APP], TC_GAP_XSTATS_QDISC).qdisc;
     if (at[TCA_OPTIONS] == nullptr) return root;
     gap_qdisc_conf conf{};

@@ -17,8 +17,11 @@ struct ToText {
     std::string operator()(const DeleteRootQdisc& c) const {
         return with("deleting root qdisc gap", c.handle);
     }
-    std::string operator()(const AddFqQdisc&) const { return "adding root qdisc fq"; }
-    std::string operator()(const DeleteFqQdisc&) const { return "deleting root qdisc fq"; }
+    std::string operator()(const AddFqQdisc& c) const {
+        return c.queue == 0 ? "adding root qdisc fq" : fmt::format("adding qdisc fq for TX queue {}", c.queue);
+    }
+    std::string operator()(const AddMqQdisc&) const { return "adding root qdisc mq"; }
+    std::string operator()(const DeleteFqRoot& c) const { return with("deleting root qdisc", c.handle); }
     std::string operator()(const AddClsact&) const { return "adding qdisc clsact"; }
     std::string operator()(const DeleteClsact&) const { return "deleting qdisc clsact"; }
     std::string operator()(const ChangeSegmentsMax& c) const {

@@ -87,9 +87,16 @@ struct DeleteRootQdisc {
 };
 
 /// Paces without the module (phase/fq_traffic_control.hpp): an fq that holds each packet until its
-/// time and drops none takes the place of any root, and clsact's egress sets the packets' times.
-struct AddFqQdisc {};
-struct DeleteFqQdisc {};
+/// time and drops none, and clsact's egress sets the packets' times.
+struct AddFqQdisc {
+    std::uint16_t queue = 0;  ///< below our mq, of the TX queue of that number; 0: in the place of any root
+};
+/// In the place of any root, with the kernel's default below it for each TX queue.
+struct AddMqQdisc {};
+/// Refused by the kernel if the root has another handle.
+struct DeleteFqRoot {
+    TcHandle handle;
+};
 struct AddClsact {};
 struct DeleteClsact {};
 
@@ -181,7 +188,7 @@ struct DeleteFilter {
     std::string kind;
 };
 
-using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQdisc, DeleteFqQdisc,
+using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQdisc, AddMqQdisc, DeleteFqRoot,
                             AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass, ChangeClassRate,
                             ChangeClassBurst, ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
                             DeleteFilter>;
@@ -189,8 +196,10 @@ using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQ
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
 
-/// The handle of the root fq that Headway makes; nobody else uses it.
+/// The handles of the roots that Headway makes to pace by fq, which nobody else uses: of an fq, or of an mq
+/// with an fq for each TX queue.
 inline constexpr TcHandle fq_root_handle = tc_handle(0x4857, 0);
+inline constexpr TcHandle mq_root_handle = tc_handle(0x4858, 0);
 /// Filters of packets that leave the device are here, if it has clsact.
 inline constexpr TcHandle egress_hook{0xfffffff3};
 /// All BPF classifiers that Headway adds have this name and handle.
@@ -208,6 +217,7 @@ struct RootQdisc {
     std::uint32_t backend = GAP_BACKEND_TIMER;  ///< in use
     std::uint32_t reason = GAP_REASON_ASKED;    ///< GAP_REASON_*: why that one
     GapCounters counters{};                     ///< all 0 of another qdisc
+    std::uint32_t queued_packets = 0;           ///< in it and all below it
 
     [[nodiscard]] bool is_default() const { return handle.major() == 0; }
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "kernel/kernel_diff.hpp"
 #include "phase/map_update.hpp"
@@ -107,6 +108,23 @@ Result<void> remove_empty_clsact(NetlinkTrafficControl& link) {
     return link.apply_one(DeleteClsact{});
 }
 
+/// In the place of any root; what is there already stays, with the packets that it holds.
+Result<void> add_roots(NetlinkTrafficControl& link) {
+    if (link.tx_queues() <= 1) return link.apply_one(AddFqQdisc{});
+    std::vector<Change> changes{AddMqQdisc{}};
+    for (std::uint32_t queue = 1; queue <= link.tx_queues(); ++queue) {
+        changes.emplace_back(AddFqQdisc{static_cast<std::uint16_t>(queue)});
+    }
+    auto done = link.apply(changes, ApplyMode::in_order);
+    if (done) return {};
+    return tl::unexpected(std::move(done.error().error));
+}
+
+bool may_change_bursts(const Change& change) {
+    return std::holds_alternative<AddClass>(change) || std::holds_alternative<DeleteClass>(change) ||
+           std::holds_alternative<ChangeClassBurst>(change);
+}
+
 bool was_not_there(const Result<void>& done) {
     return !done && (done.error().error_number == ENOENT || done.error().error_number == EINVAL);
 }
@@ -127,6 +145,12 @@ Result<std::optional<RootQdisc>> FqTrafficControl::root_qdisc() {
         if (headway::is_ours(*root)) (*root)->handle = TcHandle{};
         return root;
     }
+    if ((*root)->handle == mq_root_handle) {
+        const auto kinds = link_.kinds_below(mq_root_handle);
+        if (!kinds) return tl::unexpected(kinds.error());
+        // as if all were gone: what is missing is set up anew, and what is there stays
+        if (std::ranges::any_of(*kinds, [](const std::string& kind) { return kind != "fq"; })) (*root)->handle = {};
+    }
     if (const auto rate = link_rate_()) (*root)->link_rate = BytesPerSecond{rate->value / 8};
     return root;
 }
@@ -136,6 +160,7 @@ ClassState FqTrafficControl::state_of(std::uint16_t minor, const headway_fq_clas
     ClassState state;
     state.classid = tc_handle(1, minor);
     if (one.parent != 0) state.parent = tc_handle(1, static_cast<std::uint16_t>(one.parent));
+    state.burst_bytes = one.burst_bytes;
     state.expired = is_expired(one, static_cast<std::uint64_t>(clock_.now().count()));
     state.rate = from_map(state.expired ? one.fallback_bytes_per_s : one.bytes_per_s[0]);
     for (unsigned entry = 1; entry <= table_entries_max; ++entry) {
@@ -174,13 +199,20 @@ struct FqTrafficControl::Applier {
     Result<void> operator()(const AddRootQdisc&) const { return self.set_up(); }
     Result<void> operator()(const DeleteRootQdisc&) const {
         for (const std::uint16_t minor : self.classes_.minors()) self.classes_.remove(minor);
-        return remove_fq(self.link_, self.segments_before_);
+        self.bursts_.reset();
+        const auto root = self.link_.root_qdisc();
+        if (!root) return tl::unexpected(root.error());
+        const TcHandle handle = is_our_fq(*root) ? (*root)->handle : fq_root_handle;
+        auto done = remove_fq(self.link_, handle, self.segments_before_);
+        if (done) self.segments_.reset();
+        return done;
     }
 
     Result<void> operator()(const AddClass& change) const {
         const auto found = self.classes_.find(change.classid.minor());
         headway_fq_class one{};
         one.parent = change.parent ? change.parent->minor() : 0;
+        one.burst_bytes = change.burst_bytes;
         one.bytes_per_s[0] = change.keeps_rate && found ? found->bytes_per_s[0] : to_map(change.rate);
         put_table(one, change.table);
         if (change.lease) put_lease(one, *change.lease);
@@ -189,6 +221,7 @@ struct FqTrafficControl::Applier {
 
     Result<void> operator()(const DeleteClass& change) const {
         self.classes_.remove(change.classid.minor());
+        if (self.bursts_) self.bursts_->erase(change.classid.minor());
         return {};
     }
 
@@ -198,8 +231,9 @@ struct FqTrafficControl::Applier {
     Result<void> operator()(const ChangeClassTable& change) const {
         return mend(change.classid, false, [&](headway_fq_class& one) { put_table(one, change.entries); });
     }
-    /// No packet here is more than one frame.
-    Result<void> operator()(const ChangeClassBurst&) const { return {}; }
+    Result<void> operator()(const ChangeClassBurst& change) const {
+        return mend(change.classid, false, [&](headway_fq_class& one) { one.burst_bytes = change.burst_bytes; });
+    }
     Result<void> operator()(const RefreshClass& change) const {
         return mend(change.classid, false, [](headway_fq_class&) {});
     }
@@ -246,17 +280,48 @@ private:
 
     Result<void> put(TcHandle classid, headway_fq_class& one, bool renews) const {
         if (renews) one.renewed_ns = now_ns();
-        return self.classes_.put(classid.minor(), one);
+        auto done = self.classes_.put(classid.minor(), one);
+        if (done && self.bursts_) (*self.bursts_)[classid.minor()] = {one.parent, one.burst_bytes};
+        return done;
     }
 };
 
 /// The maps may still hold the classes of before: then they go on.
 Result<void> FqTrafficControl::set_up() {
-    if (auto added = link_.apply_one(AddFqQdisc{}); !added) return added;
-    if (auto hook = add_hook(link_); !hook) return hook;
-    // One packet has one departure time: it must not become a burst of frames.
-    if (link_.segments_max() > 1) segments_before_ = link_.segments_max();
-    return link_.apply_one(ChangeSegmentsMax{1});
+    if (auto found = link_.find_device(); !found) return found;
+    const auto earlier = link_.filters(egress_hook);
+    if (!earlier) return tl::unexpected(earlier.error());
+    const bool is_changed = segments_ || std::ranges::any_of(*earlier, is_our_filter);
+    if (!is_changed) segments_before_ = link_.segments_max();
+    if (auto added = add_roots(link_); !added) return added;
+    segments_.reset();
+    return add_hook(link_);
+}
+
+/// Returns how many frames the shortest burst holds, of all classes that have packets: one with children has none.
+std::uint32_t FqTrafficControl::segments_of_bursts() {
+    if (!bursts_) {
+        bursts_.emplace();
+        for (const std::uint16_t minor : classes_.minors()) {
+            if (const auto one = classes_.find(minor)) (*bursts_)[minor] = {one->parent, one->burst_bytes};
+        }
+    }
+    std::set<std::uint32_t> parents;
+    for (const auto& [minor, one] : *bursts_) parents.insert(one.parent);
+    std::uint32_t shortest_bytes = bursts_->empty() ? 0 : UINT32_MAX;
+    for (const auto& [minor, one] : *bursts_) {
+        if (!parents.contains(minor)) shortest_bytes = std::min(shortest_bytes, one.bytes);
+    }
+    const std::uint32_t frame_bytes = link_.mtu_bytes() + ETH_HLEN + GAP_FRAME_OVERHEAD_BYTES;
+    const std::uint32_t device_most = link_.own_segments_max() == 0 ? UINT32_MAX : link_.own_segments_max();
+    return std::clamp(shortest_bytes / frame_bytes, 1U, device_most);
+}
+
+Result<void> FqTrafficControl::set_segments(std::uint32_t segments) {
+    if (segments_ == segments) return {};
+    auto done = link_.apply_one(ChangeSegmentsMax{segments});
+    if (done) segments_ = segments;
+    return done;
 }
 
 tl::expected<void, ApplyFailure> FqTrafficControl::apply(std::span<const Change> changes, ApplyMode mode) {
@@ -265,6 +330,9 @@ tl::expected<void, ApplyFailure> FqTrafficControl::apply(std::span<const Change>
         outcomes.add(i, changes[i], std::visit(Applier{*this}, changes[i]));
         if (mode == ApplyMode::in_order && outcomes.has_failed()) break;
     }
+    if (outcomes.has_failed() || !std::ranges::any_of(changes, may_change_bursts)) return outcomes.all();
+    const std::uint32_t segments = segments_of_bursts();
+    outcomes.add(changes.size(), ChangeSegmentsMax{segments}, set_segments(segments));
     return outcomes.all();
 }
 
@@ -283,11 +351,11 @@ Result<void> remove_rest_of_fq(NetlinkTrafficControl& link, std::optional<std::u
     return before == 0 || before == link.segments_max() ? Result<void>() : link.apply_one(ChangeSegmentsMax{before});
 }
 
-Result<void> remove_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments) {
+Result<void> remove_fq(NetlinkTrafficControl& link, TcHandle root, std::optional<std::uint32_t> segments) {
     // The last of it first: as long as it is there, an earlier run's is known as ours.
     if (auto found = link.find_device(); !found) return found;
     if (auto rest = remove_rest_of_fq(link, segments); !rest) return rest;
-    return link.apply_one(DeleteFqQdisc{});
+    return link.apply_one(DeleteFqRoot{root});
 }
 
 }  // namespace headway

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic control where the module of the qdisc gap is not there: the same classes, rates
-// and leases, kept in maps that a BPF program paces by (fq_pacing.bpf.c), and an fq as the
-// root qdisc, which holds each packet until the time that the program gives it.
+// Traffic control by the kernel's own qdisc fq: the classes, rates and leases of gap, kept in
+// maps that a BPF program paces by (fq_pacing.bpf.c), and an fq which holds each packet until
+// the time that the program gives it.  A device of several TX queues keeps them: below mq each
+// has an fq of its own.  The program's clocks are the node's, so that a class has its rate
+// whichever queues and processors its packets take.
+//
+// fq releases a packet whole.  The device's gso_max_segs is the number of frames that the
+// shortest burst of all classes holds, for a packet that is longer would be a longer burst;
+// where a class has none, a packet is one frame.
 //
 // What the kernel keeps there survives this program as classes of gap do: the root qdisc,
 // the program at the device's egress, and its maps as long as that is attached.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -60,20 +67,29 @@ public:
 
 private:
     struct Applier;
+    struct Burst {
+        std::uint32_t parent = 0;
+        std::uint32_t bytes = 0;
+    };
 
     [[nodiscard]] ClassState state_of(std::uint16_t minor, const headway_fq_class& one) const;
     Result<void> set_up();
+    [[nodiscard]] std::uint32_t segments_of_bursts();
+    Result<void> set_segments(std::uint32_t segments);
 
     NetlinkTrafficControl& link_;
     FqClasses& classes_;
     const Clock& clock_;
     LinkRate link_rate_;
     std::optional<std::uint32_t> segments_before_;  ///< none: an earlier run has changed it
+    std::optional<std::uint32_t> segments_;         ///< none: nothing was set
+    std::optional<std::map<std::uint16_t, Burst>> bursts_;  ///< as in the maps; none: these were not read yet
 };
 
 /// Takes away all that FqTrafficControl makes but the maps: the device has its default
-/// again.  `segments` is what its packets may become then; none: as many as the device can.
-[[nodiscard]] Result<void> remove_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments = {});
+/// again, if `root` is of ours.  `segments` is what its packets may become then; none: as many as the device can.
+[[nodiscard]] Result<void> remove_fq(NetlinkTrafficControl& link, TcHandle root,
+                                     std::optional<std::uint32_t> segments = {});
 
 /// Removes the rest of what FqTrafficControl makes where another root qdisc has taken fq's place.
 [[nodiscard]] Result<void> remove_rest_of_fq(NetlinkTrafficControl& link,

@@ -98,7 +98,7 @@ struct headway_phase_sent {
  */
 struct headway_fq_class {
 	__u32	parent;		/* minor number; 0: none */
-	__u32	unused;
+	__u32	burst_bytes;	/* headwayd's alone: what may leave at once */
 	__u64	expires_ns;
 	__u64	renewed_ns;
 	__u64	fallback_bytes_per_s;

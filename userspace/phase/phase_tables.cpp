@@ -60,6 +60,13 @@ void PhaseTables::lift_idle() {
     std::erase_if(idle_, [](const Idle& one) { return !one.is_adopted; });
 }
 
+void PhaseTables::lift_adopted() {
+    const auto is_adopted = [](const Idle& one) { return one.is_adopted; };
+    if (std::ranges::none_of(idle_, is_adopted)) return;
+    for (Idle& one : idle_) one.is_adopted = false;
+    if (entries_.empty()) lift_idle();
+}
+
 /// One that was never used, or else the one that has been idle longest: the fewest
 /// packets still wait with its number.
 Result<TableEntry> PhaseTables::free_number(std::size_t trunk) const {

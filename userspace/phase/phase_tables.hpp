@@ -86,6 +86,8 @@ public:
 
     /// Takes over what an earlier run left: entries and classes that nobody wants yet.
     void adopt(const std::vector<ClassState>& found);
+    /// No packet is of a phase of the earlier run any more: its entries are as those of jobs that have ended.
+    void lift_adopted();
 
     struct OwnClass {
         std::size_t trunk = 0;

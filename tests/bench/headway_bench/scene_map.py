@@ -29,10 +29,10 @@ SIZES_BYTES = {"gather": tuple(kib * KIB for kib in (1, 4, 16, 64, 256)),
 # A contender's settings of the MPI library, that of the demo first; of a rival the better one counts.
 MAP_SETTINGS = {"stock": ("library",), "headway": ("helper",), "rto_min": ("as Headway", "library"),
                 "fq": ("as Headway", "library"), "htb": ("as Headway", "library")}
-OWN, ALONE, STOCK, SHORT = "headway", "headway_alone", "stock", "rto_delack"
+OWN, ALONE, BY_FQ, STOCK, SHORT = "headway", "headway_alone", "headway_fq", "stock", "rto_delack"
 RIVALS = tuple(name for name in MAP_SETTINGS if name != OWN)
 # With those that are measured only when they are asked for.
-ALL_SETTINGS = MAP_SETTINGS | {ALONE: ("helper alone",), SHORT: ("as Headway", "library")}
+ALL_SETTINGS = MAP_SETTINGS | {ALONE: ("helper alone",), BY_FQ: ("helper",), SHORT: ("as Headway", "library")}
 LIBRARY = "ompi"
 # Calls that do not count.
 WARMUP = 1

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device of several TX queues: they are kept, and its own qdiscs come back while nobody is paced."""
+
+import contextlib
+import json
+import socket
+
+from cases_fq import segments_max
+from cases_phases import BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, in_phase, phased
+from cases_reconcile import BUFFERS
+from control import Control
+from guestdaemon import (BIN, DEV, EVERYBODY, NEXT_BYTES, NEXT_WIRE_BYTES, SOCKET, Daemon, add_device, config,
+                         frame_starts, paced_at, unpaced)
+from ktap import case, equal
+from tcguest import eventually, frame, matches, note, options, qdiscs, sh, simwire, tc
+
+QUEUES = 4
+UDP_SEGMENT = 103
+FQ, GAP = 'backend = "fq"', 'backend = "gap"'
+RESTING = "resting: nobody is paced, and eth0 has its own qdiscs until somebody is"
+
+
+@contextlib.contextmanager
+def several_queues():
+    sh("ip", "link", "del", DEV)
+    add_device(QUEUES)
+    try:
+        yield
+    finally:
+        sh("ip", "link", "del", DEV)
+        add_device()
+
+
+def device():
+    """All that a user of the device could notice."""
+    return json.loads(tc(f"-j qdisc show dev {DEV}")), tc(f"filter show dev {DEV} egress"), segments_max()
+
+
+def kinds():
+    """(kind, handle) of the root, and the kinds of what is below it."""
+    root, = [(q["kind"], q["handle"]) for q in qdiscs(DEV) if q.get("root")]
+    return root, [q["kind"] for q in qdiscs(DEV) if not q.get("root") and q["kind"] != "clsact"]
+
+
+def is_resting():
+    return Control(SOCKET).do("status")["daemon"]["resting"]
+
+
+PACING = {FQ: (("mq", "4858:"), ["fq"] * QUEUES), GAP: (("gap", "1:"), [])}
+
+
+@case
+def a_device_of_several_queues_is_as_it_was_while_nobody_is_paced():
+    with several_queues():
+        before = device()
+        equal(kinds()[0], ("mq", "0:"))
+        for backend, pacing in PACING.items():
+            daemon = Daemon(phased(backend=backend))
+            equal((is_resting(), device()), (True, before))
+            matches(sh(f"{BIN}/headway", "status", "--socket", SOCKET), RESTING)
+            unpaced()
+            for _ in range(2):
+                control, slot, answer = in_phase()
+                equal((is_resting(), kinds()), (False, pacing))
+                paced_at(BYTES_PER_S)
+                paced_at(BYTES_PER_S, OWN)
+                slot.store(0)
+                unpaced()
+                slot.store(answer["phase"])
+                paced_at(BYTES_PER_S)
+                control.close()
+                eventually(is_resting, "the job has gone")
+                equal(device(), before)
+            equal(daemon.said().count("resting on"), 3)
+            equal((daemon.stop(), device()), (0, before))
+
+
+@case
+def requests_end_a_rest_as_phases_do():
+    with several_queues():
+        for backend in PACING:
+            daemon = Daemon(phased(backend=backend))
+            control = Control(SOCKET)
+            control.enter(EVERYBODY)
+            paced_at(BYTES_PER_S)
+            control.do("leave")
+            unpaced()
+            eventually(is_resting, "the collective has ended")
+            daemon.stop()
+
+
+@case
+def one_rate_holds_for_all_queues():
+    """Packets of 16 addresses, of which each takes the queue that its hash gives it."""
+    with several_queues():
+        Daemon(phased(backend=FQ))
+        process = in_phase()
+        simwire(DEV, "tx_queues", 0)
+        simwire(DEV, "record_frames", 64)
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as sender:
+            sender.bind((DEV, 0))
+            for i in range(32):
+                sender.send(frame(f"10.2.0.{1 + i % 16}", NEXT_BYTES - 42))
+        starts = frame_starts(32)
+        rate = NEXT_WIRE_BYTES * 10**9 * (len(starts) - 1) / (starts[-1] - starts[0]) / BYTES_PER_S
+        with open(f"/sys/class/net/{DEV}/simwire/tx_queues") as file:
+            queues = int(file.read(), 0).bit_count()
+        note(f"{queues} queues sent at {rate:.4f} of the rate")
+        equal((queues > 1, 0.995 < rate < 1.005), (True, True))
+        process[0].close()
+
+
+def bursts_of(starts):
+    """Frames that follow each other as fast as the wire takes them, by their beginnings."""
+    bursts = [[starts[0]]]
+    for before, start in zip(starts, starts[1:]):
+        if start - before > 100_000:
+            bursts.append([])
+        bursts[-1].append(start)
+    return bursts
+
+
+@case
+def packets_are_as_long_as_the_bursts_of_the_plan():
+    """A burst of 9362 bytes holds six frames of 1538 on the wire, and the rate is that of the phase."""
+    with_buffers = phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}', backend=FQ)
+    with several_queues():
+        Daemon(with_buffers)
+        process = in_phase()
+        equal(segments_max(), 6)
+        equal([one["burst_bytes"] for one in Control(SOCKET).do("status")["classes"]], [9362, 9362])
+        with connection_over_10_ms(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            simwire(DEV, "record_frames", 4096)
+            sender.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1472)
+            sender.connect((REMOTE, 9))
+            for _ in range(10):
+                sender.send(b"x" * 1472 * 6)
+            bursts = bursts_of(frame_starts(60))
+            lengths = [len(burst) for burst in bursts]
+            note(f"bursts of {lengths} frames")
+            equal(lengths, [6] * 10)
+            rates = [6 * 1538 * 10**9 / (after[0] - before[0]) / BYTES_PER_S
+                     for before, after in zip(bursts, bursts[1:])]
+            equal([0.99 < one < 1.01 for one in rates], [True] * len(rates))
+        process[0].close()
+
+
+@case
+def what_paces_is_chosen_by_queues_and_buffers():
+    """The table of limits.rst; tests/unit/kernel_setup_test.cpp has its other rows."""
+    known = phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}')
+    for queues, text, backend in ((1, phased(), GAP), (1, known, GAP), (QUEUES, phased(), GAP), (QUEUES, known, FQ)):
+        with several_queues() if queues > 1 else contextlib.nullcontext():
+            daemon = Daemon(text)
+            told = Control(SOCKET).do("status")["daemon"]
+            equal(told["backend"], "fq" if backend == FQ else "timer")
+            if backend == FQ:
+                equal(told["backend_reason"], "it keeps the 4 TX queues, and buffers take bursts")
+            daemon.stop()
+
+
+@case
+def queues_that_come_later_are_paced_as_well():
+    with several_queues():
+        sh("ethtool", "-L", DEV, "tx", "2")
+        Daemon(phased(backend=FQ))
+        process = in_phase()
+        sh("ethtool", "-L", DEV, "tx", str(QUEUES))
+        equal(kinds(), PACING[FQ])
+        for i in range(1, 9):
+            paced_at(BYTES_PER_S, f"10.2.0.{i}")
+        process[0].close()
+
+
+@case
+def a_queue_whose_qdisc_others_replace_is_mended():
+    with several_queues():
+        daemon = Daemon(phased(backend=FQ))
+        process = in_phase()
+        tc(f"qdisc replace dev {DEV} parent 4858:3 pfifo")
+        eventually(lambda: kinds() == PACING[FQ], "there is an fq for each queue again")
+        equal(daemon.said().count("HW-207"), 1)
+        paced_at(BYTES_PER_S)
+        process[0].close()
+
+
+@case
+def gap_frames_come_back_with_the_qdisc():
+    with several_queues():
+        daemon = Daemon(config(gap_frames='gap_frames = "auto"'))
+        equal((is_resting(), daemon.said().count(f"pacing {DEV} by gap frames")), (True, 1))
+        for _ in range(2):
+            control = Control(SOCKET)
+            control.enter(EVERYBODY)
+            equal(options(DEV)["backend_used"], "gap")
+            control.close()
+            eventually(is_resting, "the collective has ended")
+        equal(daemon.said().count(f"pacing {DEV} by"), 1, "it was tested once")
+
+
+@case
+def somebody_else_s_root_stays_while_pacing_rests():
+    with several_queues():
+        daemon = Daemon(phased(backend=FQ))
+        tc(f"qdisc replace dev {DEV} root handle 7: pfifo")
+        control = Control(SOCKET)
+        control.join()
+        told = control.ask("phase", operation="alltoall", job_hosts=EVERYBODY, comm_hosts=EVERYBODY)
+        note(f"the answer: {told}")
+        equal(told.get("paced", False), False)
+        equal(kinds()[0], ("pfifo", "7:"))
+        matches(daemon.said(), "HW-206 cannot set up eth0: .*pfifo 7:, which somebody else installed")
+        tc(f"qdisc del dev {DEV} root")
+        control.phase(EVERYBODY)
+        equal(kinds(), PACING[FQ])
+        control.close()
+
+
+@case
+def a_restart_keeps_a_job_s_qdiscs_and_then_they_rest():
+    with several_queues():
+        before = device()
+        for backend, pacing in PACING.items():
+            Daemon(phased(backend=backend), options=["--keep"]).stop()
+            equal(device(), before)
+            daemon = Daemon(phased(backend=backend), options=["--keep"])
+            control, _, _ = in_phase()
+            daemon.stop()
+            equal(kinds(), pacing)
+            daemon = Daemon(phased(backend=backend), options=["--keep"])
+            matches(daemon.said(), "took over the .* qdisc of an earlier run")
+            control.close()
+            eventually(is_resting, "nothing of the earlier run is in force")
+            equal(device(), before)
+            daemon.stop()
+
+
+@case
+def off_gives_the_device_back():
+    with several_queues():
+        before = device()
+        for backend, pacing in PACING.items():
+            daemon = Daemon(phased(backend=backend))
+            control, _, _ = in_phase()
+            sh(f"{BIN}/headway", "off", "--socket", SOCKET)
+            eventually(is_resting, "pacing is off")
+            equal(device(), before)
+            sh(f"{BIN}/headway", "on", "--socket", SOCKET)
+            equal(kinds(), pacing)
+            paced_at(BYTES_PER_S)
+            control.close()
+            daemon.stop()
