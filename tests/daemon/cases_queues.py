@@ -8,11 +8,12 @@ import socket
 from cases_fq import segments_max
 from cases_phases import BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, in_phase, phased
 from cases_reconcile import BUFFERS
+from cases_restart import SO_SNDBUFFORCE
 from control import Control
 from guestdaemon import (BIN, DEV, EVERYBODY, NEXT_BYTES, NEXT_WIRE_BYTES, SOCKET, Daemon, add_device, config,
                          frame_starts, paced_at, unpaced)
 from ktap import case, equal
-from tcguest import eventually, frame, matches, note, options, qdiscs, sh, simwire, tc
+from tcguest import SPEED, eventually, frame, matches, note, options, qdiscs, renegotiate, sh, simwire, tc
 
 QUEUES = 4
 UDP_SEGMENT = 103
@@ -21,9 +22,9 @@ RESTING = "resting: nobody is paced, and eth0 has its own qdiscs until somebody 
 
 
 @contextlib.contextmanager
-def several_queues():
+def several_queues(count=QUEUES):
     sh("ip", "link", "del", DEV)
-    add_device(QUEUES)
+    add_device(count)
     try:
         yield
     finally:
@@ -149,13 +150,17 @@ def packets_are_as_long_as_the_bursts_of_the_plan():
 def what_paces_is_chosen_by_queues_and_buffers():
     """The table of limits.rst; tests/unit/kernel_setup_test.cpp has its other rows."""
     known = phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}')
-    for queues, text, backend in ((1, phased(), GAP), (1, known, GAP), (QUEUES, phased(), GAP), (QUEUES, known, FQ)):
-        with several_queues() if queues > 1 else contextlib.nullcontext():
+    fast = 25_000_000_000 // 8
+    for queues, speed, text, backend in ((1, fast, known, GAP), (QUEUES, SPEED, known, GAP),
+                                         (QUEUES, fast, phased(), GAP), (QUEUES, fast, known, FQ)):
+        with several_queues(queues):
+            renegotiate(DEV, speed)
             daemon = Daemon(text)
             told = Control(SOCKET).do("status")["daemon"]
             equal(told["backend"], "fq" if backend == FQ else "timer")
             if backend == FQ:
-                equal(told["backend_reason"], "it keeps the 4 TX queues, and buffers take bursts")
+                equal(told["backend_reason"],
+                      "it keeps the 4 TX queues of a link of 25 Gbit/s, and buffers take bursts")
             daemon.stop()
 
 
@@ -249,4 +254,27 @@ def off_gives_the_device_back():
             equal(kinds(), pacing)
             paced_at(BYTES_PER_S)
             control.close()
+            daemon.stop()
+
+
+def sent_frames():
+    return json.loads(sh("ip", "-json", "-statistics", "link", "show", DEV))[0]["stats64"]["tx"]["packets"]
+
+
+@case
+def a_rest_loses_nothing_that_waits():
+    """3000 frames, of which by fq the last is due 8 s after its job has gone: longer than between two looks."""
+    with several_queues():
+        for backend in PACING:
+            daemon = Daemon(phased(backend=backend))
+            process = in_phase()
+            before = sent_frames()
+            with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800)) as sender:
+                sender.bind((DEV, 0))
+                sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 64_000_000)
+                for _ in range(3000):
+                    sender.send(frame(REMOTE, NEXT_BYTES - 42), socket.MSG_DONTWAIT)
+                process[0].close()
+                eventually(is_resting, "all has been sent")
+            equal(sent_frames() - before, 3000, backend)
             daemon.stop()

@@ -152,13 +152,16 @@ Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
     const KernelConfig& config = planner.config().kernel;
     const bool has_bursts = std::ranges::none_of(planner.layout().classes,
                                                  [](const ClassLayout& one) { return one.burst_bytes == 0; });
+    const BitsPerSecond link_rate =
+        device_speed(planner.config().node.interface).value_or(planner.own_cluster().host_rate);
     // fq paces by the program that phases need
-    const auto wanted = qdiscs_for(config.qdisc, link.tx_queues(), has_bursts && config.phases);
+    const auto wanted = qdiscs_for(config.qdisc, {link.tx_queues(), link_rate, has_bursts && config.phases});
     if (wanted.front() == PacingQdisc::fq) {
         const bool is_asked = wanted.size() == 1;
         auto fq = set_up_fq(link, planner, earlier,
                             is_asked ? "[kernel] backend is \"fq\""
-                                     : fmt::format("it keeps the {} TX queues, and buffers take bursts", link.tx_queues()));
+                                     : fmt::format("it keeps the {} TX queues of a link of {}, and buffers take bursts",
+                                                   link.tx_queues(), rate_to_text(link_rate)));
         if (fq || is_asked) return fq;
         log_warning(log, "HW-212 pacing with one TX queue of {}, by gap: fq cannot pace: {}", link.tx_queues(),
                     fq.error().message);

@@ -11,6 +11,8 @@
 namespace headway {
 namespace {
 
+constexpr BitsPerSecond one_queue_drives{10'000'000'000};
+
 /// Adds what an administrator can do about the commonest refusals, which are known by the
 /// kernel's words.
 Error with_advice(const Error& error) {
@@ -89,10 +91,12 @@ Result<void> check_link_rate(TrafficControl& kernel, BitsPerSecond host_rate,
 
 }  // namespace
 
-/// gap takes one queue for all; fq keeps them, but what is due may leave at once, which needs room.
-std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, std::uint32_t tx_queues, bool has_bursts) {
+/// gap is more exact, but takes one queue for all, which a fast link outruns; fq keeps them, but what is due may leave
+/// at once, which needs room.
+std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, const Card& card) {
     if (wanted != PacingQdisc::automatic) return {wanted};
-    if (tx_queues > 1 && has_bursts) return {PacingQdisc::fq, PacingQdisc::gap};
+    const bool outruns_one_queue = card.tx_queues > 1 && card.link_rate > one_queue_drives;
+    if (outruns_one_queue && card.has_bursts) return {PacingQdisc::fq, PacingQdisc::gap};
     return {PacingQdisc::gap, PacingQdisc::fq};
 }
 

@@ -32,9 +32,15 @@ struct SetUpReport {
 [[nodiscard]] Result<SetUpReport> set_up_kernel(TrafficControl& kernel, const KernelLayout& layout,
                                                 BitsPerSecond host_rate);
 
-/// The qdiscs to be tried for an interface of so many TX queues, the better first.  `has_bursts`: buffers are known
-/// that take several frames at once, towards each cluster.
-[[nodiscard]] std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, std::uint32_t tx_queues, bool has_bursts);
+/// What decides which qdisc paces an interface.
+struct Card {
+    std::uint32_t tx_queues = 1;
+    BitsPerSecond link_rate;
+    bool has_bursts = false;  ///< buffers are known that take several frames at once, towards each cluster
+};
+
+/// The qdiscs to be tried, the better first.
+[[nodiscard]] std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, const Card& card);
 
 /// Whether it was refused because the kernel has no module for its qdisc.
 [[nodiscard]] bool is_module_missing(const Error& error);

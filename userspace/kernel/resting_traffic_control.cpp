@@ -43,7 +43,7 @@ FilterState to_state(const Change& filter) {
 }
 
 bool is_same_place(const FilterState& one, const FilterState& other) {
-    return std::tie(one.preference, one.protocol, one.handle) == std::tie(other.preference, other.protocol, other.handle);
+    return one.preference == other.preference && one.protocol == other.protocol && one.handle == other.handle;
 }
 
 }  // namespace
@@ -65,7 +65,8 @@ auto RestingTrafficControl::keep(const RootQdisc& root, const std::vector<ClassS
                                  const std::vector<FilterState>& filters) const -> std::optional<Kept> {
     Kept kept{root.backend, {}, {}};
     const auto is_kept = [&](TcHandle classid) {
-        return classid == TcHandle{} || std::ranges::find(kept.classes, classid, &AddClass::classid) != kept.classes.end();
+        if (classid == TcHandle{}) return true;
+        return std::ranges::find(kept.classes, classid, &AddClass::classid) != kept.classes.end();
     };
     for (std::size_t before = 0; kept.classes.size() < classes.size(); before = kept.classes.size()) {
         for (const ClassState& state : classes) {
@@ -159,7 +160,8 @@ struct RestingTrafficControl::Applier {
     Result<void> operator()(const DeleteFilter& change) const {
         const FilterState place{.kind = change.kind, .preference = change.preference, .protocol = change.protocol,
                                 .handle = change.handle};
-        const auto gone = std::erase_if(kept.filters, [&](const Change& one) { return is_same_place(to_state(one), place); });
+        const auto gone =
+            std::erase_if(kept.filters, [&](const Change& one) { return is_same_place(to_state(one), place); });
         return gone > 0 ? Result<void>() : system_failure(ENOENT, "the filter is not there");
     }
     template <class Other>
