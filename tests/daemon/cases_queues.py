@@ -13,7 +13,7 @@ from control import Control
 from guestdaemon import (BIN, DEV, EVERYBODY, NEXT_BYTES, NEXT_WIRE_BYTES, SOCKET, Daemon, add_device, config,
                          frame_starts, paced_at, unpaced)
 from ktap import case, equal
-from tcguest import SPEED, eventually, frame, matches, note, options, qdiscs, renegotiate, sh, simwire, tc
+from tcguest import SPEED, eventually, frame, matches, note, options, qdiscs, renegotiate, run, sh, simwire, tc
 
 QUEUES = 4
 UDP_SEGMENT = 103
@@ -47,6 +47,11 @@ def is_resting():
     return Control(SOCKET).do("status")["daemon"]["resting"]
 
 
+def doctor(*options):
+    """Its words; its status tells whether Headway would help."""
+    return run(f"{BIN}/headway", "doctor", "--socket", SOCKET, "--seconds", "1", *options).stdout
+
+
 PACING = {FQ: (("mq", "4858:"), ["fq"] * QUEUES), GAP: (("gap", "1:"), [])}
 
 
@@ -59,10 +64,14 @@ def a_device_of_several_queues_is_as_it_was_while_nobody_is_paced():
             daemon = Daemon(phased(backend=backend))
             equal((is_resting(), device()), (True, before))
             matches(sh(f"{BIN}/headway", "status", "--socket", SOCKET), RESTING)
+            matches(doctor(), f"headwayd: answers; {DEV} is paced by .*; at present it rests, for nobody is paced")
             unpaced()
             for _ in range(2):
                 control, slot, answer = in_phase()
                 equal((is_resting(), kinds()), (False, pacing))
+                told = json.loads(doctor("--json"))["headwayd"]
+                equal((told["interface"], told["backend"], told["resting"]),
+                      (DEV, "fq" if backend == FQ else "timer", False))
                 paced_at(BYTES_PER_S)
                 paced_at(BYTES_PER_S, OWN)
                 slot.store(0)

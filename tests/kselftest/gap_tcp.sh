@@ -71,8 +71,8 @@ recorded_transfer() {
 
 # all_is_right NAME: with what was sent since then
 all_is_right() {
-	ktap_equal "$1: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
 	ktap_check "$1: nothing is left" is_drained
+	ktap_equal "$1: each frame is charged, byte-times" "$(data_wire_bytes)" "$(shown wire "$(class_shown 1:10 -s)")"
 	ktap_equal "$1: nothing was sent twice" "$before" "$(retransmitted)"
 }
 

@@ -24,6 +24,18 @@ std::string ControlOptions::path() const {
     return socket.empty() ? control_socket(config, config_option_.is_given()) : socket;
 }
 
+std::string what_paces(const nlohmann::json& daemon) {
+    if (!daemon.contains("backend")) return "";
+    const std::string backend = daemon.value("backend", ""), why = daemon.value("backend_reason", "");
+    std::string what = backend;
+    if (backend == "fq") what = "fq, without the qdisc gap";
+    if (backend == "gap") what = "gap frames";
+    if (backend == "timer") what = "a timer";
+    return why.empty() ? what : what + ": " + why;
+}
+
+bool is_resting(const nlohmann::json& daemon) { return daemon.value("resting", false); }
+
 std::string control_socket(const std::string& config, bool is_named) {
     std::error_code error;
     if (!is_named && !std::filesystem::exists(config, error)) return socket_default_path;

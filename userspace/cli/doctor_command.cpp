@@ -69,7 +69,7 @@ void print_device(const std::string& name, const DeviceLook& device) {
     fmt::print("{}: {}, {} duplex, MTU {}, driver {}, qdisc {}{}\n", name, speed_text(device),
                or_unknown(device.fact("duplex")), or_unknown(device.fact("mtu")),
                or_unknown(device.fact("driver_name")), device.qdisc,
-               device.is_qdisc_default ? "" : " (installed by somebody)");
+               device.is_qdisc_default ? "" : device.is_qdisc_ours ? " (Headway's)" : " (installed by somebody)");
     fmt::print("  TSO {}, GSO {}, GRO {}; PAUSE received {}, sent {}\n", or_unknown(device.fact("tso")),
                or_unknown(device.fact("gso")), or_unknown(device.fact("gro")),
                or_unknown(device.fact("pause_rx")), or_unknown(device.fact("pause_tx")));
@@ -117,6 +117,18 @@ void print_verdict(const Report& report) {
         fmt::print("{}. {}: {}\n   {}\n", ++number, weight_name(finding.weight), finding.seen, finding.to_do);
 }
 
+void print_headwayd(const DaemonLook& daemon) {
+    if (!daemon) {
+        fmt::print("headwayd: {}\n", daemon.error().message);
+        return;
+    }
+    const nlohmann::json told = daemon->value("daemon", nlohmann::json::object());
+    const std::string what = what_paces(told);
+    fmt::print("headwayd: answers");
+    if (!what.empty()) fmt::print("; {} is paced by {}", told.value("interface", "its interface"), what);
+    fmt::print("{}\n", is_resting(told) ? "; at present it rests, for nobody is paced" : "");
+}
+
 void print_text(const Report& report) {
     print_verdict(report);
     fmt::print("\nWhat was looked at:\n");
@@ -125,7 +137,7 @@ void print_text(const Report& report) {
         fmt::print("cannot find the way to {}: {}\n", failed.host, failed.why);
     for (const auto& [name, device] : report.after.devices) print_device(name, device);
     print_tcp(report);
-    fmt::print("headwayd: {}\n", report.after.daemon ? "answers" : report.after.daemon.error().message);
+    print_headwayd(report.after.daemon);
 }
 
 // ------------------------------------------------------------------------ JSON
@@ -173,7 +185,14 @@ OrderedJson findings_json(const std::vector<Finding>& findings) {
 }
 
 OrderedJson headwayd_json(const DaemonLook& daemon) {
-    if (daemon) return {{"answers", true}};
+    if (daemon) {
+        const nlohmann::json told = daemon->value("daemon", nlohmann::json::object());
+        return {{"answers", true},
+                {"interface", told.value("interface", "")},
+                {"backend", told.value("backend", "")},
+                {"backend_reason", told.value("backend_reason", "")},
+                {"resting", is_resting(told)}};
+    }
     return {{"answers", false}, {"reason", daemon.error().message}};
 }
 

@@ -43,21 +43,17 @@ std::uint64_t number_of(const Json& object, const char* key) {
     return object.value(key, std::uint64_t{0});
 }
 
-/// Says that it paces only where it does.  An older daemon does not tell.
+/// Says that it paces only where it does.
 void print_backend(const Json& status) {
     const Json& daemon = status["daemon"];
-    if (!daemon.contains("backend")) return;
-    const std::string backend = text_of(daemon, "backend"), why = text_of(daemon, "backend_reason");
-    std::string what = backend;
-    if (backend == "fq") what = "fq, without the qdisc gap";
-    if (backend == "gap") what = "gap frames";
-    if (backend == "timer") what = "a timer";
+    const std::string what = what_paces(daemon);
+    if (what.empty()) return;
     const bool is_off = status.contains("off") && status["off"].is_object();
     const char* const paced = is_off                           ? "not paced; after `headway on` by"
                               : status.value("in_step", true) ? "paced by"
                                                               : "not paced as wanted (below); wanted is pacing by";
-    fmt::print("{} {}{}{}\n", paced, what, why.empty() ? "" : ": ", why);
-    if (!daemon.value("resting", false)) return;
+    fmt::print("{} {}\n", paced, what);
+    if (!is_resting(daemon)) return;
     fmt::print("resting: nobody is paced, and {} has its own qdiscs until somebody is\n", text_of(daemon, "interface"));
 }
 
