@@ -4,6 +4,7 @@
 import contextlib
 import json
 import socket
+import time
 
 from cases_fq import segments_max
 from cases_phases import BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, in_phase, phased
@@ -12,7 +13,7 @@ from cases_restart import SO_SNDBUFFORCE
 from control import Control
 from guestdaemon import (BIN, DEV, EVERYBODY, NEXT_BYTES, NEXT_WIRE_BYTES, SOCKET, Daemon, add_device, config,
                          frame_starts, paced_at, unpaced)
-from ktap import case, equal
+from ktap import case, equal, wait_for
 from tcguest import SPEED, eventually, frame, matches, note, options, qdiscs, renegotiate, run, sh, simwire, tc
 
 QUEUES = 4
@@ -47,6 +48,11 @@ def is_resting():
     return Control(SOCKET).do("status")["daemon"]["resting"]
 
 
+def rests_once(what):
+    """Pacing rests: ten minutes after that at most, however often it was woken."""
+    wait_for(lambda: is_resting() or time.sleep(1), what, seconds=1300)
+
+
 def doctor(*options):
     """Its words; its status tells whether Headway would help."""
     return run(f"{BIN}/headway", "doctor", "--socket", SOCKET, "--seconds", "1", *options).stdout
@@ -79,7 +85,7 @@ def a_device_of_several_queues_is_as_it_was_while_nobody_is_paced():
                 slot.store(answer["phase"])
                 paced_at(BYTES_PER_S)
                 control.close()
-                eventually(is_resting, "the job has gone")
+                rests_once("the job has gone")
                 equal(device(), before)
             equal(daemon.said().count("resting on"), 3)
             equal((daemon.stop(), device()), (0, before))
@@ -95,7 +101,7 @@ def requests_end_a_rest_as_phases_do():
             paced_at(BYTES_PER_S)
             control.do("leave")
             unpaced()
-            eventually(is_resting, "the collective has ended")
+            rests_once("the collective has ended")
             daemon.stop()
 
 
@@ -208,7 +214,7 @@ def gap_frames_come_back_with_the_qdisc():
             control.enter(EVERYBODY)
             equal(options(DEV)["backend_used"], "gap")
             control.close()
-            eventually(is_resting, "the collective has ended")
+            rests_once("the collective has ended")
         equal(daemon.said().count(f"pacing {DEV} by"), 1, "it was tested once")
 
 
@@ -244,7 +250,7 @@ def a_restart_keeps_a_job_s_qdiscs_and_then_they_rest():
             daemon = Daemon(phased(backend=backend), options=["--keep"])
             matches(daemon.said(), "took over the .* qdisc of an earlier run")
             control.close()
-            eventually(is_resting, "nothing of the earlier run is in force")
+            rests_once("nothing of the earlier run is in force")
             equal(device(), before)
             daemon.stop()
 
@@ -257,7 +263,7 @@ def off_gives_the_device_back():
             daemon = Daemon(phased(backend=backend))
             control, _, _ = in_phase()
             sh(f"{BIN}/headway", "off", "--socket", SOCKET)
-            eventually(is_resting, "pacing is off")
+            rests_once("pacing is off")
             equal(device(), before)
             sh(f"{BIN}/headway", "on", "--socket", SOCKET)
             equal(kinds(), pacing)
@@ -284,6 +290,6 @@ def a_rest_loses_nothing_that_waits():
                 for _ in range(3000):
                     sender.send(frame(REMOTE, NEXT_BYTES - 42), socket.MSG_DONTWAIT)
                 process[0].close()
-                eventually(is_resting, "all has been sent")
+                rests_once("all has been sent")
             equal(sent_frames() - before, 3000, backend)
             daemon.stop()

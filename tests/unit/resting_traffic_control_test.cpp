@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/rest_loop.hpp"
 #include "fake_kernel.hpp"
 #include "kernel/kernel_diff.hpp"
 #include "kernel/kernel_layout.hpp"
@@ -51,6 +52,22 @@ protected:
     Node node_{with_phases(make_kernel_layout(demo_topology(), 0), program)};
     FakeQdisc before_ = node_.device().root;
 };
+
+// A client that is paced for a moment again and again changes the qdiscs ever less often.
+TEST(RestPause, IsLongerAfterEachShortRestAndShortAfterALongOne) {
+    using namespace std::chrono_literals;
+    RestPause pause;
+    std::chrono::seconds before = pause.get();
+    EXPECT_EQ(before, 5s);
+    for (int rests = 0; rests < 20; ++rests) {
+        pause.ended_after(1s);
+        EXPECT_TRUE(pause.get() == 2 * before || pause.get() == 600s);
+        before = pause.get();
+    }
+    EXPECT_EQ(before, 600s);
+    pause.ended_after(601s);
+    EXPECT_EQ(pause.get(), 5s);
+}
 
 TEST_F(Resting, GivesTheDeviceItsDefaultAndShowsWhatThereWas) {
     const auto states = [&] { return *read_kernel(*node_.pacing); };

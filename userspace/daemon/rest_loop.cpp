@@ -6,14 +6,6 @@
 #include "base/log.hpp"
 
 namespace headway {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr std::chrono::microseconds between_looks = 5s;
-
-}  // namespace
-
 RestLoop::RestLoop(EventLoop& loop, ControlService& service, RestingTrafficControl& kernel, spdlog::logger& log,
                    std::function<void()> look_also)
     : service_(service),
@@ -36,7 +28,7 @@ void RestLoop::look() {
     if (kernel_.is_resting()) return;
     const bool is_idle = service_.paces_nobody();
     if (std::exchange(has_been_idle_, is_idle) && is_idle) rest();
-    if (!kernel_.is_resting()) start_timer(timer_, between_looks);
+    if (!kernel_.is_resting()) start_timer(timer_, pause_.get());
 }
 
 void RestLoop::rest() {
@@ -48,17 +40,22 @@ void RestLoop::rest() {
         return;
     }
     last_error_.clear();
-    if (*done) log_info(log_, "resting on {}: nobody is paced, and it has its own qdiscs", interface_);
+    if (!*done) return;
+    began_ = clock_.now();
+    log_info(log_, "resting on {}: nobody is paced, and it has its own qdiscs", interface_);
 }
 
 void RestLoop::wake(const Result<void>& done) {
     if (!done) {
+        if (std::exchange(last_error_, done.error().message) == done.error().message) return;
         log_error(log_, "HW-206 cannot set up {}: {}", interface_, done.error().message);
         return;
     }
+    last_error_.clear();
     log_info(log_, "set up {} again: somebody is paced", interface_);
     has_been_idle_ = false;
-    start_timer(timer_, between_looks);
+    pause_.ended_after(clock_.now() - began_);
+    start_timer(timer_, pause_.get());
     look_also_();
 }
 

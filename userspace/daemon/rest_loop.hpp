@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// When pacing rests (kernel/resting_traffic_control.hpp): at the start, and where nobody has been paced at two looks,
-// some seconds apart, so that jobs which follow each other do not change the device's qdiscs.
+// When pacing rests (kernel/resting_traffic_control.hpp): at the start, and where nobody has been paced at two looks.
+// With each change of the device's qdiscs others may lose what they have queued there: so the looks are further apart
+// the more often rests were short, whatever jobs or a hostile client do.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -13,6 +16,21 @@
 #include "kernel/resting_traffic_control.hpp"
 
 namespace headway {
+
+/// How far apart the two looks are.
+class RestPause {
+public:
+    static constexpr std::chrono::seconds shortest{5}, longest{600};
+
+    [[nodiscard]] std::chrono::seconds get() const { return pause_; }
+    /// A rest has ended that lasted so long.
+    void ended_after(std::chrono::nanoseconds lasted) {
+        pause_ = lasted > longest ? shortest : std::min(2 * pause_, longest);
+    }
+
+private:
+    std::chrono::seconds pause_ = shortest;
+};
 
 class RestLoop {
 public:
@@ -32,6 +50,9 @@ private:
     RestingTrafficControl& kernel_;
     spdlog::logger& log_;
     std::string interface_;
+    SteadyClock clock_;
+    std::chrono::nanoseconds began_{0};  ///< the last rest
+    RestPause pause_;
     EventSource timer_;
     bool has_been_idle_ = true;  ///< at the last look
     std::string last_error_;
