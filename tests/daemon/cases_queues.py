@@ -256,6 +256,20 @@ def a_restart_keeps_a_job_s_qdiscs_and_then_they_rest():
 
 
 @case
+def restore_takes_all_queues_of_a_run_that_did_not_end():
+    with several_queues():
+        before = device()
+        for backend, pacing in PACING.items():
+            daemon = Daemon(phased(backend=backend))
+            control, _, _ = in_phase()
+            daemon.kill()
+            equal(kinds(), pacing)
+            sh(f"{BIN}/headwayd", "--config", "/tmp/headway.toml", "--restore")
+            equal(device(), before)
+            control.close()
+
+
+@case
 def off_gives_the_device_back():
     with several_queues():
         before = device()

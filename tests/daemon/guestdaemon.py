@@ -131,13 +131,18 @@ def kill_clients():
                     os.kill(int(process), signal.SIGKILL)
 
 
-def clean():
-    """Before each case: no client, no daemon, no qdisc, no socket, no job."""
+def end_all():
+    """No client, no daemon, no qdisc."""
     kill_clients()
     while running:
         running.pop().kill()
     for qdisc in ("root", "clsact"):
         run("tc", "qdisc", "del", "dev", DEV, qdisc)
+
+
+def clean():
+    """Before each case: nor a socket, nor a job."""
+    end_all()
     sh("ip", "link", "set", DEV, "gso_max_segs", "65535")
     run("rm", "-rf", SOCKET, SOCKET + ".jobs", STATE)
     equal([q for q in qdiscs(DEV) if q["kind"] in ("gap", "fq", "clsact")], [])

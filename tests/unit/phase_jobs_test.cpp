@@ -350,6 +350,20 @@ TEST_F(Phases, EntriesStayUntilAllNumbersAreUsed) {
     EXPECT_TRUE(tables.acquire({1, 7, rate(2000)}, {2000})) << "another trunk has its own";
 }
 
+// They limit as long as a process may still be in a phase of the earlier run, and then no more than those of a job
+// that has ended.
+TEST_F(Phases, EntriesOfAnEarlierRunAreLiftedOnceItIsOver) {
+    PhaseTables(*mirror_, trunk_classes).acquire({0, 1, rate(1000)}, {1000}).value();
+    PhaseTables tables(*mirror_, trunk_classes);
+    tables.adopt(*mirror_->classes());
+    const auto entry = [&] { return classes().at(0x10110).table.at(1); };
+    ASSERT_TRUE(tables.acquire({1, 2, rate(2000)}, {2000}));
+    tables.release({1, 2, rate(2000)});
+    EXPECT_EQ(entry(), rate(1000)) << "the earlier run's";
+    tables.lift_adopted();
+    EXPECT_EQ(entry(), std::nullopt);
+}
+
 // Packets then bypass the qdisc.
 TEST_F(Phases, NothingLimitsAnyClassOnceTheLastEntryIsReleased) {
     PhaseTables tables(*mirror_, trunk_classes);

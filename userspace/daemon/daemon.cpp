@@ -147,33 +147,41 @@ Result<SetUp> set_up_fq(NetlinkTrafficControl& link, const NodePlanner& planner,
     return done;
 }
 
-Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
-                     const std::map<std::string, int>& earlier, spdlog::logger& log) {
-    const KernelConfig& config = planner.config().kernel;
-    const bool has_bursts = std::ranges::none_of(planner.layout().classes,
-                                                 [](const ClassLayout& one) { return one.burst_bytes == 0; });
-    const BitsPerSecond link_rate =
-        device_speed(planner.config().node.interface).value_or(planner.own_cluster().host_rate);
-    // fq paces by the program that phases need
-    const auto wanted = qdiscs_for(config.qdisc, {link.tx_queues(), link_rate, has_bursts && config.phases});
-    if (wanted.front() == PacingQdisc::fq) {
-        const bool is_asked = wanted.size() == 1;
-        auto fq = set_up_fq(link, planner, earlier,
-                            is_asked ? "[kernel] backend is \"fq\""
-                                     : fmt::format("it keeps the {} TX queues of a link of {}, and buffers take bursts",
-                                                   link.tx_queues(), rate_to_text(link_rate)));
-        if (fq || is_asked) return fq;
-        log_warning(log, "HW-212 pacing with one TX queue of {}, by gap: fq cannot pace: {}", link.tx_queues(),
-                    fq.error().message);
-        return set_up_gap(link, planner, earlier, log);
-    }
+/// gap is what a node without the module cannot have.
+Result<SetUp> set_up_gap_or_fq(NetlinkTrafficControl& link, const NodePlanner& planner,
+                               const std::map<std::string, int>& earlier, spdlog::logger& log) {
     auto gap = set_up_gap(link, planner, earlier, log);
-    if (gap || wanted.size() == 1 || !is_module_missing(gap.error())) return gap;
+    if (gap || !is_module_missing(gap.error())) return gap;
     std::string why = "the module sch_gap is not there";
-    if (const std::string untested = why_kernel_is_not_tested(running_kernel()); !untested.empty()) why += ": " + untested;
+    const std::string untested = why_kernel_is_not_tested(running_kernel());
+    if (!untested.empty()) why += ": " + untested;
     auto fq = set_up_fq(link, planner, earlier, std::move(why));
     if (fq) return fq;
     return failure("{}; nor can fq pace: {}", gap.error().message, fq.error().message);
+}
+
+Card card_of(const NetlinkTrafficControl& link, const NodePlanner& planner) {
+    const auto has_none = [](const ClassLayout& one) { return one.burst_bytes == 0; };
+    const auto speed = device_speed(planner.config().node.interface);
+    // fq paces by the program that phases need
+    return {link.tx_queues(), speed.value_or(planner.own_cluster().host_rate),
+            planner.config().kernel.phases && std::ranges::none_of(planner.layout().classes, has_none)};
+}
+
+Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
+                     const std::map<std::string, int>& earlier, spdlog::logger& log) {
+    const PacingQdisc asked = planner.config().kernel.qdisc;
+    if (asked == PacingQdisc::gap) return set_up_gap(link, planner, earlier, log);
+    if (asked == PacingQdisc::fq) return set_up_fq(link, planner, earlier, "[kernel] backend is \"fq\"");
+    const Card card = card_of(link, planner);
+    if (qdiscs_for(asked, card).front() == PacingQdisc::gap) return set_up_gap_or_fq(link, planner, earlier, log);
+    auto fq = set_up_fq(link, planner, earlier,
+                        fmt::format("it keeps the {} TX queues of a link of {}, and buffers take bursts",
+                                    card.tx_queues, rate_to_text(card.link_rate)));
+    if (fq) return fq;
+    log_warning(log, "HW-212 pacing with one TX queue of {}, by gap: fq cannot pace: {}", card.tx_queues,
+                fq.error().message);
+    return set_up_gap(link, planner, earlier, log);
 }
 
 void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& log) {
@@ -355,7 +363,7 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
     }
     if (done.fq) service.status().use_backend("fq", done.why_fq);
     else gap_frames.emplace(loop, service, kernel, log);
-    // a device of one queue has no more of it without ours
+    // A device of one queue gains nothing by a qdisc of its own.
     std::optional<RestLoop> rest;
     if (link.tx_queues() > 1) {
         rest.emplace(loop, service, kernel, log, [&] {

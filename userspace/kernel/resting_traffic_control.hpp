@@ -18,14 +18,12 @@ namespace headway {
 
 class RestingTrafficControl final : public TrafficControl {
 public:
-    /// Asks for the device's speed; none: nobody knows it.
-    using LinkRate = std::function<std::optional<BitsPerSecond>()>;
     /// Told of the end of each rest; with the reason, if the device's own qdiscs had to stay.
     using Woken = std::function<void(const Result<void>& done)>;
 
     /// The kernel, which must outlive this object, has all that is wanted.  `program` is that of the
     /// classifier; none: there is no classifier.
-    RestingTrafficControl(TrafficControl& kernel, std::optional<PhaseProgram> program, LinkRate link_rate)
+    RestingTrafficControl(TrafficControl& kernel, std::optional<PhaseProgram> program, AskLinkRate link_rate)
         : kernel_(kernel), program_(program), link_rate_(std::move(link_rate)) {}
 
     /// Gives the device its default, if no class of ours is limited and no packet waits.  False: that
@@ -58,7 +56,7 @@ private:
 
     TrafficControl& kernel_;
     std::optional<PhaseProgram> program_;
-    LinkRate link_rate_;
+    AskLinkRate link_rate_;
     Woken woken_ = [](const Result<void>&) {};
     std::optional<Kept> kept_;  ///< none: it is in the kernel
 };

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,6 +29,9 @@
 #include "base/units.hpp"
 
 namespace headway {
+
+/// Asks for the device's speed; none: nobody knows it.
+using AskLinkRate = std::function<std::optional<BitsPerSecond>()>;
 
 /// Name of a qdisc ("1:") or of a class ("1:10"; both halves hexadecimal).
 struct TcHandle {

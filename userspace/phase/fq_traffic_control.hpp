@@ -49,11 +49,8 @@ protected:
 
 class FqTrafficControl final : public TrafficControl {
 public:
-    /// Asks for the device's speed; none: nobody knows it.
-    using LinkRate = std::function<std::optional<BitsPerSecond>()>;
-
     /// The references must outlive this object.
-    FqTrafficControl(NetlinkTrafficControl& link, FqClasses& classes, const Clock& clock, LinkRate link_rate)
+    FqTrafficControl(NetlinkTrafficControl& link, FqClasses& classes, const Clock& clock, AskLinkRate link_rate)
         : link_(link), classes_(classes), clock_(clock), link_rate_(std::move(link_rate)) {}
 
     [[nodiscard]] Result<void> find_device() override { return link_.find_device(); }
@@ -80,7 +77,7 @@ private:
     NetlinkTrafficControl& link_;
     FqClasses& classes_;
     const Clock& clock_;
-    LinkRate link_rate_;
+    AskLinkRate link_rate_;
     std::optional<std::uint32_t> segments_before_;  ///< none: an earlier run has changed it
     std::optional<std::uint32_t> segments_;         ///< none: nothing was set
     std::optional<std::map<std::uint16_t, Burst>> bursts_;  ///< as in the maps; none: these were not read yet
