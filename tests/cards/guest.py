@@ -22,13 +22,15 @@ sys.path.insert(0, os.path.join(HERE, "..", "daemon"))
 from cases_phases import BYTES_PER_S, in_phase, phased
 from cases_reconcile import BUFFERS
 from control import Control
-from guestdaemon import DEV, MODULES, SOCKET, Daemon, end_all
+from guestdaemon import BPF, DEV, FQ, HAS_BPF_QDISCS, MODULES, SOCKET, Daemon, end_all
 from ktap import case, equal, run_cases
 from tcguest import eventually, note, qdiscs, run, sh, state, tc
 
 DRIVER = sys.argv.pop(1)
 PEER, HERE_IP, PEER_IP, PORT = "peer", "10.1.0.1", "10.2.0.1", 4711
-BACKENDS = ('backend = "fq"', 'backend = "gap"')
+PROGRAMS = (FQ, BPF) if HAS_BPF_QDISCS else (FQ,)
+BACKENDS = ('backend = "gap"', *(one.line for one in PROGRAMS))
+ROOTS = (["1:"], *([root] for one in PROGRAMS for root in (one.root, one.mq_root)))
 SINK = f"""
 import socket, threading
 server = socket.create_server(("{PEER_IP}", {PORT}), backlog=64)
@@ -170,7 +172,7 @@ def down_and_up():
 def is_paced():
     told = status()
     return told["in_step"] and not told["daemon"]["resting"] and \
-        [q["handle"] for q in qdiscs(DEV) if q.get("root")] in (["1:"], ["4857:"], ["4858:"])
+        [q["handle"] for q in qdiscs(DEV) if q.get("root")] in ROOTS
 
 
 def paced_through_everything(text):

@@ -6,19 +6,20 @@ import json
 import socket
 import time
 
-from cases_fq import segments_max
+from cases_programs import PROGRAMS, by_each, segments_max
 from cases_phases import BYTES_PER_S, OWN, REMOTE, connection_over_10_ms, in_phase, phased
 from cases_reconcile import BUFFERS
 from cases_restart import SO_SNDBUFFORCE
 from control import Control
-from guestdaemon import (BIN, DEV, EVERYBODY, NEXT_BYTES, NEXT_WIRE_BYTES, SOCKET, Daemon, add_device, config,
+from fdstore import Store
+from guestdaemon import (BIN, DEV, EVERYBODY, FQ, NEXT_BYTES, NEXT_WIRE_BYTES, SOCKET, Daemon, add_device, config,
                          frame_starts, paced_at, unpaced)
 from ktap import case, equal, wait_for
 from tcguest import SPEED, eventually, frame, matches, note, options, qdiscs, renegotiate, run, sh, simwire, tc
 
 QUEUES = 4
 UDP_SEGMENT = 103
-FQ, GAP = 'backend = "fq"', 'backend = "gap"'
+GAP = 'backend = "gap"'
 RESTING = "resting: nobody is paced, and eth0 has its own qdiscs until somebody is"
 
 
@@ -58,7 +59,8 @@ def doctor(*options):
     return run(f"{BIN}/headway", "doctor", "--socket", SOCKET, "--seconds", "1", *options).stdout
 
 
-PACING = {FQ: (("mq", "4858:"), ["fq"] * QUEUES), GAP: (("gap", "1:"), [])}
+PACING = {one.line: (("mq", one.mq_root), [one.kind] * QUEUES) for one in PROGRAMS} | {GAP: (("gap", "1:"), [])}
+TOLD = {one.line: one.backend for one in PROGRAMS} | {GAP: "timer"}
 
 
 @case
@@ -77,7 +79,7 @@ def a_device_of_several_queues_is_as_it_was_while_nobody_is_paced():
                 equal((is_resting(), kinds()), (False, pacing))
                 told = json.loads(doctor("--json"))["headwayd"]
                 equal((told["interface"], told["backend"], told["resting"]),
-                      (DEV, "fq" if backend == FQ else "timer", False))
+                      (DEV, TOLD[backend], False))
                 paced_at(BYTES_PER_S)
                 paced_at(BYTES_PER_S, OWN)
                 slot.store(0)
@@ -105,11 +107,11 @@ def requests_end_a_rest_as_phases_do():
             daemon.stop()
 
 
-@case
-def one_rate_holds_for_all_queues():
+@by_each
+def one_rate_holds_for_all_queues(program):
     """Packets of 16 addresses, of which each takes the queue that its hash gives it."""
     with several_queues():
-        Daemon(phased(backend=FQ))
+        Daemon(phased(backend=program.line))
         process = in_phase()
         simwire(DEV, "tx_queues", 0)
         simwire(DEV, "record_frames", 64)
@@ -136,10 +138,10 @@ def bursts_of(starts):
     return bursts
 
 
-@case
-def packets_are_as_long_as_the_bursts_of_the_plan():
+@by_each
+def packets_are_as_long_as_the_bursts_of_the_plan(program):
     """A burst of 9362 bytes holds six frames of 1538 on the wire, and the rate is that of the phase."""
-    with_buffers = phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}', backend=FQ)
+    with_buffers = phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}', backend=program.line)
     with several_queues():
         Daemon(with_buffers)
         process = in_phase()
@@ -167,38 +169,38 @@ def what_paces_is_chosen_by_queues_and_buffers():
     known = phased(host_rate=f'host_rate = "10mbit"\n{BUFFERS}')
     fast = 25_000_000_000 // 8
     for queues, speed, text, backend in ((1, fast, known, GAP), (QUEUES, SPEED, known, GAP),
-                                         (QUEUES, fast, phased(), GAP), (QUEUES, fast, known, FQ)):
+                                         (QUEUES, fast, phased(), GAP), (QUEUES, fast, known, FQ.line)):
         with several_queues(queues):
             renegotiate(DEV, speed)
             daemon = Daemon(text)
             told = Control(SOCKET).do("status")["daemon"]
-            equal(told["backend"], "fq" if backend == FQ else "timer")
-            if backend == FQ:
+            equal(told["backend"], TOLD[backend])
+            if backend == FQ.line:
                 equal(told["backend_reason"],
                       "it keeps the 4 TX queues of a link of 25 Gbit/s, and buffers take bursts")
             daemon.stop()
 
 
-@case
-def queues_that_come_later_are_paced_as_well():
+@by_each
+def queues_that_come_later_are_paced_as_well(program):
     with several_queues():
         sh("ethtool", "-L", DEV, "tx", "2")
-        Daemon(phased(backend=FQ))
+        Daemon(phased(backend=program.line))
         process = in_phase()
         sh("ethtool", "-L", DEV, "tx", str(QUEUES))
-        equal(kinds(), PACING[FQ])
+        equal(kinds(), PACING[program.line])
         for i in range(1, 9):
             paced_at(BYTES_PER_S, f"10.2.0.{i}")
         process[0].close()
 
 
-@case
-def a_queue_whose_qdisc_others_replace_is_mended():
+@by_each
+def a_queue_whose_qdisc_others_replace_is_mended(program):
     with several_queues():
-        daemon = Daemon(phased(backend=FQ))
+        daemon = Daemon(phased(backend=program.line))
         process = in_phase()
-        tc(f"qdisc replace dev {DEV} parent 4858:3 pfifo")
-        eventually(lambda: kinds() == PACING[FQ], "there is an fq for each queue again")
+        tc(f"qdisc replace dev {DEV} parent {program.mq_root}3 pfifo")
+        eventually(lambda: kinds() == PACING[program.line], "there is one for each queue again")
         equal(daemon.said().count("HW-207"), 1)
         paced_at(BYTES_PER_S)
         process[0].close()
@@ -208,7 +210,8 @@ def a_queue_whose_qdisc_others_replace_is_mended():
 def gap_frames_come_back_with_the_qdisc():
     with several_queues():
         daemon = Daemon(config(gap_frames='gap_frames = "auto"'))
-        equal((is_resting(), daemon.said().count(f"pacing {DEV} by gap frames")), (True, 1))
+        rests_once("the self-test has ended")
+        equal(daemon.said().count(f"pacing {DEV} by gap frames"), 1)
         for _ in range(2):
             control = Control(SOCKET)
             control.enter(EVERYBODY)
@@ -218,10 +221,10 @@ def gap_frames_come_back_with_the_qdisc():
         equal(daemon.said().count(f"pacing {DEV} by"), 1, "it was tested once")
 
 
-@case
-def somebody_else_s_root_stays_while_pacing_rests():
+@by_each
+def somebody_else_s_root_stays_while_pacing_rests(program):
     with several_queues():
-        daemon = Daemon(phased(backend=FQ))
+        daemon = Daemon(phased(backend=program.line))
         tc(f"qdisc replace dev {DEV} root handle 7: pfifo")
         control = Control(SOCKET)
         control.join()
@@ -232,7 +235,7 @@ def somebody_else_s_root_stays_while_pacing_rests():
         matches(daemon.said(), "HW-206 cannot set up eth0: .*pfifo 7:, which somebody else installed")
         tc(f"qdisc del dev {DEV} root")
         control.phase(EVERYBODY)
-        equal(kinds(), PACING[FQ])
+        equal(kinds(), PACING[program.line])
         control.close()
 
 
@@ -241,13 +244,14 @@ def a_restart_keeps_a_job_s_qdiscs_and_then_they_rest():
     with several_queues():
         before = device()
         for backend, pacing in PACING.items():
-            Daemon(phased(backend=backend), options=["--keep"]).stop()
+            store = Store()
+            Daemon(phased(backend=backend), options=["--keep"], store=store).stop()
             equal(device(), before)
-            daemon = Daemon(phased(backend=backend), options=["--keep"])
+            daemon = Daemon(phased(backend=backend), options=["--keep"], store=store)
             control, _, _ = in_phase()
             daemon.stop()
             equal(kinds(), pacing)
-            daemon = Daemon(phased(backend=backend), options=["--keep"])
+            daemon = Daemon(phased(backend=backend), options=["--keep"], store=store)
             matches(daemon.said(), "took over the .* qdisc of an earlier run")
             control.close()
             rests_once("nothing of the earlier run is in force")

@@ -22,9 +22,10 @@ from tcguest import (classes, eventually, frame, matches, note, options, packets
 from ktap import case, equal, run_cases
 from control import Control
 import cases_bad_days  # noqa: F401, its cases register themselves
+import cases_bpf  # noqa: F401, and these
 import cases_cgroups  # noqa: F401, and these
 import cases_feedback  # noqa: F401, as these
-import cases_fq  # noqa: F401, as these
+import cases_programs  # noqa: F401, as these
 import cases_hostile  # noqa: F401, as these
 import cases_jobs  # noqa: F401, as these
 import cases_off  # noqa: F401, and these

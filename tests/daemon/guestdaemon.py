@@ -4,11 +4,14 @@
 import collections
 import contextlib
 import os
+import pathlib
 import queue
+import re
 import signal
 import struct
 import subprocess
 import sys
+from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tc"))
 
@@ -27,6 +30,23 @@ EVERYBODY = [f"a{i}" for i in range(4)] + [f"b{i}" for i in range(4)]
 PLANNED = "309375Kbit"
 
 running = []  # daemons of the case
+
+
+class Program(NamedTuple):
+    backend: str
+    kind: str
+    root: str
+    mq_root: str
+
+    @property
+    def line(self):
+        """Of headway.toml."""
+        return f'backend = "{self.backend}"'
+
+
+FQ, BPF = Program("fq", "fq", "4857:", "4858:"), Program("bpf", "headway", "4859:", "485a:")
+# Linux 6.16 and later.
+HAS_BPF_QDISCS = re.search(r" bpf_qdisc_watchdog_schedule$", pathlib.Path("/proc/kallsyms").read_text(), re.MULTILINE)
 
 
 def config(**more):

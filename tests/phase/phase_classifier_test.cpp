@@ -22,7 +22,7 @@
 
 #include "../unit/fake_phase_maps.hpp"
 #include "phase/bpf_phase_maps.hpp"
-#include "phase/fq_traffic_control.hpp"
+#include "phase/bpf_traffic_control.hpp"
 
 namespace headway {
 namespace {
@@ -516,11 +516,12 @@ TEST_F(Classifier, CostWithFq) {
     ASSERT_TRUE(nothing && fq) << fq.error().message;
     begin_phase_job(**fq, 0);
     add_phase_process(**fq, {0, 0});
-    const auto classes = bpf_fq_classes((*fq)->fq_classes_fd(), (*fq)->fq_clocks_fd());
-    headway_fq_class one{};
+    const auto classes = (*fq)->classes();
+    ASSERT_TRUE(classes) << classes.error().message;
+    headway_bpf_class one{};
     one.parent = 0x11;
     one.bytes_per_s[2] = 2000;
-    ASSERT_TRUE(classes->put(0x11, {}) && classes->put(shared_remote, one));
+    ASSERT_TRUE((*classes)->put(0x11, {}) && (*classes)->put(shared_remote, one));
     const std::uint32_t phase = add_phase(**fq, 0, std::vector<PhaseRate>{{}, {2000, 2}});
     for (const std::uint32_t now : {0U, phase}) {
         __atomic_store_n(&(*fq)->slots(0).phase[0], now, __ATOMIC_RELEASE);

@@ -192,7 +192,12 @@ FakeKernel::Refusal FakeKernel::set_link(const nlmsghdr& request) {
 FakeKernel::Refusal FakeKernel::new_qdisc(const nlmsghdr& request) {
     FakeDevice* device = find(tc_of(request).tcm_ifindex);
     if (device == nullptr) return {ENODEV, ""};
+    if (tc_of(request).tcm_parent == TC_H_CLSACT) return {};
     if (tc_of(request).tcm_parent != TC_H_ROOT) return {EOPNOTSUPP, "root only"};
+    if (other_kinds.contains(kind_of(request))) {
+        device->root = {kind_of(request), tc_of(request).tcm_handle, {}, {}};
+        return {};
+    }
     gap_qdisc_conf conf{};
     if (const nlattr* options = find_attribute(request, sizeof(tcmsg), TCA_OPTIONS)) {
         if (gap_qdisc_decode(&conf, mnl_attr_get_payload(options), mnl_attr_get_payload_len(options)) != 0) {

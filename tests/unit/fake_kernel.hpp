@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +92,8 @@ public:
 
     /// False: "Specified qdisc kind is unknown".
     bool gap_module = true;
+    /// Root qdiscs that it makes besides, in the place of any other.
+    std::set<std::string> other_kinds{};
     /// As `ip link del` and `ip link add` of the same name: another number, and the default.
     void remake_device(const std::string& name);
     void remove_device(const std::string& name) { devices_.at(name).ifindex = -1; }

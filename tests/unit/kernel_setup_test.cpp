@@ -55,7 +55,7 @@ TEST_F(KernelSetUp, TakesAnInterfaceThatReportsNoSpeedForWhatTheFileSays) {
     EXPECT_EQ(device().root.classes.size(), 2U);
 }
 
-/// Rows of the table of limits.rst that says what paces: backend, module, TX queues, link, buffers, paces.
+/// Rows of the table of limits.rst that says what paces: backend, module, BPF qdiscs, TX queues, link, buffers, paces.
 std::vector<std::vector<std::string>> rows_of_limits() {
     std::ifstream page(HEADWAY_SOURCE_DIR "/Documentation/limits.rst");
     std::vector<std::vector<std::string>> rows;
@@ -73,23 +73,24 @@ std::vector<std::vector<std::string>> rows_of_limits() {
 
 TEST(WhatPaces, IsAsTheTableOfLimitsSays) {
     const std::map<std::string, PacingQdisc> names{
-        {"auto", PacingQdisc::automatic}, {"gap", PacingQdisc::gap}, {"fq", PacingQdisc::fq}};
+        {"auto", PacingQdisc::automatic}, {"gap", PacingQdisc::gap}, {"bpf", PacingQdisc::bpf}, {"fq", PacingQdisc::fq}};
     const auto rows = rows_of_limits();
     const auto paces = [&](const std::vector<std::string>& node) -> std::string {
-        const BitsPerSecond link{(node[3] == "above" ? 25'000 : 10'000) * mbit};
-        for (const PacingQdisc one : qdiscs_for(names.at(node[0]), {node[2] == "one" ? 1U : 4U, link, node[4] == "known"})) {
+        const BitsPerSecond link{(node[4] == "above" ? 25'000 : 10'000) * mbit};
+        for (const PacingQdisc one : qdiscs_for(names.at(node[0]), {node[3] == "one" ? 1U : 4U, link, node[5] == "known"})) {
             if (one == PacingQdisc::fq) return "fq";
-            if (node[1] == "loaded") return "gap";
+            if (one == PacingQdisc::gap && node[1] == "loaded") return "gap";
+            if (one == PacingQdisc::bpf && node[2] == "taken") return "bpf";
         }
         return "nothing";
     };
-    for (const char* backend : {"auto", "gap", "fq"}) {
-        for (unsigned i = 0; i < 16; ++i) {
+    for (const char* backend : {"auto", "gap", "bpf", "fq"}) {
+        for (unsigned i = 0; i < 32; ++i) {
             const std::vector<std::string> node{backend, (i & 1) != 0 ? "loaded" : "missing",
-                                                (i & 2) != 0 ? "one" : "several", (i & 4) != 0 ? "above" : "to-10G",
+                                                (i & 16) != 0 ? "taken" : "refused", (i & 2) != 0 ? "one" : "several", (i & 4) != 0 ? "above" : "to-10G",
                                                 (i & 8) != 0 ? "known" : "unknown"};
             const auto tells_of = [&](const std::vector<std::string>& row) {
-                return row.size() == 6 && std::equal(node.begin(), node.end(), row.begin(), [](auto& one, auto& told) {
+                return row.size() == 7 && std::equal(node.begin(), node.end(), row.begin(), [](auto& one, auto& told) {
                            return told == "any" || told == one;
                        });
             };

@@ -29,6 +29,7 @@ std::string what_paces(const nlohmann::json& daemon) {
     const std::string backend = daemon.value("backend", ""), why = daemon.value("backend_reason", "");
     std::string what = backend;
     if (backend == "fq") what = "fq, without the qdisc gap";
+    if (backend == "bpf") what = "a BPF qdisc, without the module sch_gap";
     if (backend == "gap") what = "gap frames";
     if (backend == "timer") what = "a timer";
     return why.empty() ? what : what + ": " + why;

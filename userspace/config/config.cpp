@@ -71,11 +71,12 @@ PolicyConfig read_policy(TomlReader& reader) {
 
 KernelConfig read_kernel(TomlReader& reader) {
     KernelConfig kernel;
-    kernel.qdisc = static_cast<PacingQdisc>(reader.choice("backend", {"auto", "gap", "fq"}));
+    kernel.qdisc = static_cast<PacingQdisc>(reader.choice("backend", {"auto", "gap", "bpf", "fq"}));
     kernel.phases = reader.choice("phases", {"auto", "off"}) == 0;
     kernel.gap_frames = reader.choice("gap_frames", {"auto", "off"}) == 0;
-    if (kernel.qdisc == PacingQdisc::fq && !kernel.phases) {
-        reader.error(reader.line(), "backend", "\"fq\" paces by the program that phases need",
+    const bool is_by_program = kernel.qdisc == PacingQdisc::fq || kernel.qdisc == PacingQdisc::bpf;
+    if (is_by_program && !kernel.phases) {
+        reader.error(reader.line(), "backend", "\"fq\" and \"bpf\" pace by the program that phases need",
                      "remove phases = \"off\"");
     }
     reader.finish();

@@ -37,8 +37,9 @@ struct PolicyConfig {
 
 /// The qdisc that paces.
 enum class PacingQdisc {
-    automatic,  ///< gap; or fq where the kernel has no module for it
+    automatic,  ///< gap; or where the kernel has no module for it bpf, or else fq
     gap,
+    bpf,  ///< one that is a BPF program
     fq,
 };
 

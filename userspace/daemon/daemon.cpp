@@ -34,7 +34,7 @@
 #include "look/device_speed.hpp"
 #include "look/netlink_route.hpp"
 #include "phase/bpf_phase_maps.hpp"
-#include "phase/fq_traffic_control.hpp"
+#include "phase/bpf_traffic_control.hpp"
 
 namespace headway {
 namespace {
@@ -85,9 +85,10 @@ Result<std::unique_ptr<BpfPhaseMaps>> load_classifier(const NodePlanner& planner
 struct SetUp {
     SetUpReport report;
     std::unique_ptr<BpfPhaseMaps> phases{};  ///< none: rates change by requests only
-    std::unique_ptr<FqClasses> fq_classes{};
-    std::unique_ptr<FqTrafficControl> fq{};  ///< none: the qdisc gap paces
-    std::string why_fq{};
+    std::unique_ptr<BpfClasses> classes{};
+    std::unique_ptr<BpfTrafficControl> program{};  ///< none: the qdisc gap paces
+    std::string backend = "gap";
+    std::string why{};  ///< not gap
 };
 
 /// Sets up phases with that program, which goes on with what an earlier run's remembers.
@@ -102,18 +103,18 @@ Result<SetUp> set_up_phases(TrafficControl& kernel, const NodePlanner& planner,
     return SetUp{*report, std::move(phases)};
 }
 
-/// fq of an earlier run paces until gap is there, and if gap is refused.
-Result<void> replace_fq(NetlinkTrafficControl& link) {
+/// A program of an earlier run paces until gap is there, and if gap is refused.
+Result<void> replace_program(NetlinkTrafficControl& link) {
     const auto root = link.root_qdisc();
-    if (!root || !is_our_fq(*root)) return {};
+    if (!root || !program_qdisc_of(*root)) return {};
     if (auto done = link.apply_one(AddRootQdisc{.handle = root_handle, .replaces = true}); !done) return done;
-    return remove_rest_of_fq(link);
+    return remove_rest_of_program(link);
 }
 
 /// Sets up gap, with phases where the kernel can; without them if they are what it refuses.
 Result<SetUp> set_up_gap(NetlinkTrafficControl& link, const NodePlanner& planner,
                          const std::map<std::string, int>& earlier, spdlog::logger& log) {
-    if (auto replaced = replace_fq(link); !replaced) return tl::unexpected(replaced.error());
+    if (auto replaced = replace_program(link); !replaced) return tl::unexpected(replaced.error());
     auto phases = load_classifier(planner, phase_classifier_object(), earlier);
     if (phases) {
         auto done = set_up_phases(link, planner, std::move(*phases));
@@ -129,35 +130,36 @@ Result<SetUp> set_up_gap(NetlinkTrafficControl& link, const NodePlanner& planner
     return SetUp{*report};
 }
 
-Result<SetUp> set_up_fq(NetlinkTrafficControl& link, const NodePlanner& planner,
-                        const std::map<std::string, int>& earlier, std::string why) {
-    auto phases = load_classifier(planner, fq_pacing_object(), earlier);
+/// Sets up a program that paces by itself, on that qdisc.
+Result<SetUp> set_up_program(NetlinkTrafficControl& link, const NodePlanner& planner, ProgramQdisc qdisc,
+                             const std::map<std::string, int>& earlier) {
+    const bool is_bpf = qdisc == ProgramQdisc::bpf;
+    auto phases = load_classifier(planner, is_bpf ? pacing_qdisc_object(link.tx_queues()) : fq_pacing_object(), earlier);
     if (!phases) return tl::unexpected(phases.error());
+    auto classes = (*phases)->classes();
+    if (!classes) return tl::unexpected(classes.error());
+    ProgramPacing pacing{.qdisc = qdisc};
+    if (is_bpf) {
+        pacing.name = [&maps = **phases](int ifindex) { return maps.name_qdisc(ifindex); };
+        pacing.knows_earlier = (*phases)->has_classes_of_earlier();
+    }
     static const SteadyClock clock;
-    auto classes = bpf_fq_classes((*phases)->fq_classes_fd(), (*phases)->fq_clocks_fd());
-    auto fq = std::make_unique<FqTrafficControl>(link, *classes, clock, [&planner] {
+    auto program = std::make_unique<BpfTrafficControl>(link, **classes, clock, [&planner] {
         const auto speed = device_speed(planner.config().node.interface);
         return speed.value_or(planner.own_cluster().host_rate);
-    });
-    auto done = set_up_phases(*fq, planner, std::move(*phases));
+    }, std::move(pacing));
+    auto done = set_up_phases(*program, planner, std::move(*phases));
     if (!done) return done;
-    done->fq_classes = std::move(classes);
-    done->fq = std::move(fq);
-    done->why_fq = std::move(why);
+    done->classes = std::move(*classes);
+    done->program = std::move(program);
+    done->backend = is_bpf ? "bpf" : "fq";
     return done;
 }
 
-/// gap is what a node without the module cannot have.
-Result<SetUp> set_up_gap_or_fq(NetlinkTrafficControl& link, const NodePlanner& planner,
-                               const std::map<std::string, int>& earlier, spdlog::logger& log) {
-    auto gap = set_up_gap(link, planner, earlier, log);
-    if (gap || !is_module_missing(gap.error())) return gap;
-    std::string why = "the module sch_gap is not there";
-    const std::string untested = why_kernel_is_not_tested(running_kernel());
-    if (!untested.empty()) why += ": " + untested;
-    auto fq = set_up_fq(link, planner, earlier, std::move(why));
-    if (fq) return fq;
-    return failure("{}; nor can fq pace: {}", gap.error().message, fq.error().message);
+Result<SetUp> set_up_by(PacingQdisc qdisc, NetlinkTrafficControl& link, const NodePlanner& planner,
+                        const std::map<std::string, int>& earlier, spdlog::logger& log) {
+    if (qdisc == PacingQdisc::gap) return set_up_gap(link, planner, earlier, log);
+    return set_up_program(link, planner, qdisc == PacingQdisc::fq ? ProgramQdisc::fq : ProgramQdisc::bpf, earlier);
 }
 
 Card card_of(const NetlinkTrafficControl& link, const NodePlanner& planner) {
@@ -168,32 +170,50 @@ Card card_of(const NetlinkTrafficControl& link, const NodePlanner& planner) {
             planner.config().kernel.phases && std::ranges::none_of(planner.layout().classes, has_none)};
 }
 
+/// Why another qdisc than gap paces.
+std::string why_not_gap(PacingQdisc asked, PacingQdisc first, const std::string& backend, const Card& card) {
+    if (asked != PacingQdisc::automatic) return fmt::format("[kernel] backend is \"{}\"", backend);
+    if (first == PacingQdisc::fq) {
+        return fmt::format("it keeps the {} TX queues of a link of {}, and buffers take bursts", card.tx_queues,
+                           rate_to_text(card.link_rate));
+    }
+    const std::string untested = why_kernel_is_not_tested(running_kernel());
+    return "the module sch_gap is not there" + (untested.empty() ? "" : ": " + untested);
+}
+
+/// A refusal lets the next one try: of gap only where its module is not there.
 Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
                      const std::map<std::string, int>& earlier, spdlog::logger& log) {
     const PacingQdisc asked = planner.config().kernel.qdisc;
-    if (asked == PacingQdisc::gap) return set_up_gap(link, planner, earlier, log);
-    if (asked == PacingQdisc::fq) return set_up_fq(link, planner, earlier, "[kernel] backend is \"fq\"");
     const Card card = card_of(link, planner);
-    if (qdiscs_for(asked, card).front() == PacingQdisc::gap) return set_up_gap_or_fq(link, planner, earlier, log);
-    auto fq = set_up_fq(link, planner, earlier,
-                        fmt::format("it keeps the {} TX queues of a link of {}, and buffers take bursts",
-                                    card.tx_queues, rate_to_text(card.link_rate)));
-    if (fq) return fq;
-    log_warning(log, "HW-212 pacing with one TX queue of {}, by gap: fq cannot pace: {}", card.tx_queues,
-                fq.error().message);
-    return set_up_gap(link, planner, earlier, log);
+    const auto order = qdiscs_for(asked, card);
+    std::string refusals;
+    for (const PacingQdisc one : order) {
+        auto done = set_up_by(one, link, planner, earlier, log);
+        if (done) {
+            if (done->program) done->why = why_not_gap(asked, order.front(), done->backend, card);
+            return done;
+        }
+        if (one == PacingQdisc::gap && !is_module_missing(done.error())) return done;
+        if (one == PacingQdisc::fq && one != order.back()) {
+            log_warning(log, "HW-212 pacing with one TX queue of {}: fq cannot pace: {}", card.tx_queues,
+                        done.error().message);
+        }
+        refusals += (refusals.empty() ? "" : "; nor can another qdisc pace: ") + done.error().message;
+    }
+    return failure("{}", refusals);
 }
 
 void tell_set_up(const NodePlanner& planner, const SetUp& done, spdlog::logger& log) {
     const std::string& interface = planner.config().node.interface;
-    const char* const qdisc = done.fq ? "fq" : "gap";
+    const std::string& qdisc = done.backend;
     if (done.report.is_adopted) {
         log_info(log, "took over the {} qdisc of an earlier run on {}", qdisc, interface);
     } else if (done.report.not_adopted) {
         log_warning(log, "HW-203 replaced the {} qdisc of an earlier run on {}: {}", qdisc,
                     interface, done.report.not_adopted->message);
     }
-    if (done.fq) log_info(log, "pacing {} by fq: {}", interface, done.why_fq);
+    if (done.program) log_info(log, "pacing {} by {}: {}", interface, done.backend, done.why);
     if (!done.report.has_speed) {
         log_warning(log, "HW-210 taking {}, which reports no speed, for a link of {}, its "
                          "cluster's host_rate", interface,
@@ -320,7 +340,7 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
                    KernelMonitor monitor, ControlSocket& socket, Task task,
                    std::vector<StoredDescriptor> received, spdlog::logger& log) {
     EventLoop loop;
-    RestingTrafficControl kernel(done.fq ? static_cast<TrafficControl&>(*done.fq) : link,
+    RestingTrafficControl kernel(done.program ? static_cast<TrafficControl&>(*done.program) : link,
                                  done.phases ? std::optional(done.phases->program()) : std::nullopt,
                                  [&planner] { return device_speed(planner.config().node.interface); });
     const SteadyClock clock;
@@ -361,7 +381,7 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
                                           planner.node_name()));
         if (auto started = coordination->start(); !started) return started;
     }
-    if (done.fq) service.status().use_backend("fq", done.why_fq);
+    if (done.program) service.status().use_backend(done.backend, done.why);
     else gap_frames.emplace(loop, service, kernel, log);
     // A device of one queue gains nothing by a qdisc of its own.
     std::optional<RestLoop> rest;
@@ -388,23 +408,23 @@ Result<void> serve(NodePlanner& planner, const SetUp& done, NetlinkTrafficContro
     return served;
 }
 
-/// `fq`, or null: the qdisc gap paces, or nobody knows.
-Result<bool> remove_ours(NetlinkTrafficControl& link, TrafficControl* fq,
+/// `program`, or null: the qdisc gap paces, or nobody knows.
+Result<bool> remove_ours(NetlinkTrafficControl& link, TrafficControl* program,
                          const NodePlanner& planner) {
     const auto root = link.root_qdisc();
-    if (fq == nullptr && root && is_our_fq(*root)) {
-        return remove_fq(link, (*root)->handle).map([] { return true; });
+    if (program == nullptr && root && program_qdisc_of(*root)) {
+        return remove_program(link, (*root)->handle).map([] { return true; });
     }
-    auto removed = tear_down_kernel(fq != nullptr ? *fq : link, planner.layout());
+    auto removed = tear_down_kernel(program != nullptr ? *program : link, planner.layout());
     // Somebody may have put another root there, which leaves our classifier.
-    if (fq != nullptr && removed && !*removed) (void)remove_rest_of_fq(link);
+    if (program != nullptr && removed && !*removed) (void)remove_rest_of_program(link);
     return removed;
 }
 
-Result<void> take_down(NetlinkTrafficControl& link, TrafficControl* fq, const NodePlanner& planner,
+Result<void> take_down(NetlinkTrafficControl& link, TrafficControl* program, const NodePlanner& planner,
                        spdlog::logger& log) {
     const std::string& interface = planner.config().node.interface;
-    const auto removed = remove_ours(link, fq, planner);
+    const auto removed = remove_ours(link, program, planner);
     if (!removed) return tl::unexpected(removed.error().within(interface));
     if (*removed) log_info(log, "removed the qdisc from {}", interface);
     else log_info(log, "found no qdisc of ours on {}", interface);
@@ -439,7 +459,7 @@ Result<void> run(NodePlanner& planner, Task task, std::vector<StoredDescriptor> 
         log_info(log, "leaving qdisc and rates of {} to the next run", interface);
         return served;
     }
-    if (auto down = take_down(*link, done->fq.get(), planner, log); !down) return down;
+    if (auto down = take_down(*link, done->program.get(), planner, log); !down) return down;
     return served;
 }
 

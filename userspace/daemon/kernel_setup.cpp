@@ -19,7 +19,7 @@ Error with_advice(const Error& error) {
     if (is_module_missing(error)) {
         return {error.message + "; the kernel module sch_gap is not loaded and was not found: "
                                 "install it for this kernel (modprobe sch_gap must succeed), or let "
-                                "fq pace ([kernel] backend = \"fq\")",
+                                "the kernel's own means pace ([kernel] backend = \"auto\")",
                 error.error_number};
     }
     if (is_of_older_module(error)) {
@@ -92,12 +92,13 @@ Result<void> check_link_rate(TrafficControl& kernel, BitsPerSecond host_rate,
 }  // namespace
 
 /// gap is more exact, but takes one queue for all, which a fast link outruns; fq keeps them, but what is due may leave
-/// at once, which needs room.
+/// at once, which needs room.  Without the module a BPF qdisc is the more exact one: packets that wait follow a new
+/// rate, and destinations take turns.
 std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, const Card& card) {
     if (wanted != PacingQdisc::automatic) return {wanted};
     const bool outruns_one_queue = card.tx_queues > 1 && card.link_rate > one_queue_drives;
-    if (outruns_one_queue && card.has_bursts) return {PacingQdisc::fq, PacingQdisc::gap};
-    return {PacingQdisc::gap, PacingQdisc::fq};
+    if (outruns_one_queue && card.has_bursts) return {PacingQdisc::fq, PacingQdisc::gap, PacingQdisc::bpf};
+    return {PacingQdisc::gap, PacingQdisc::bpf, PacingQdisc::fq};
 }
 
 bool is_module_missing(const Error& error) {

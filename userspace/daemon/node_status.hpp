@@ -37,7 +37,7 @@ class NodeStatus {
 public:
     explicit NodeStatus(const Clock& clock) : clock_(clock), started_(clock.now()) {}
 
-    /// Notes what paces, and why: gap frames ("gap"), the qdisc's timer ("timer"), or "fq".
+    /// Notes what paces, and why: gap frames ("gap"), the qdisc's timer ("timer"), "bpf" or "fq".
     void use_backend(std::string backend, std::string why) {
         backend_ = std::move(backend);
         backend_reason_ = std::move(why);

@@ -35,11 +35,12 @@ namespace {
 
 constexpr const char* setting_names[] = {
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_early_retrans", "net/ipv4/tcp_recovery",
-    "net/ipv4/tcp_sack", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_autocorking",
+    "net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_autocorking",
     "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
     "net/core/default_qdisc"};
 constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPSynRetrans", "TCPLossProbes",  "TCPLostRetransmit",
-                                         "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop", "ListenDrops"};
+                                         "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop", "ListenDrops",
+                                         "TCPSACKReorder", "TCPTSReorder"};
 constexpr const char* snmp_names[] = {"OutSegs", "RetransSegs"};
 
 std::string text_of_file(const std::string& path) {
@@ -153,7 +154,7 @@ DeviceLook look_at_device(const std::string& name) {
     if (const auto root = kernel->root_qdisc(); root && *root) {
         device.qdisc = (*root)->kind;
         device.is_qdisc_default = (*root)->is_default();
-        device.is_qdisc_ours = device.qdisc == "gap" || is_our_fq(*root);
+        device.is_qdisc_ours = device.qdisc == "gap" || program_qdisc_of(*root);
     }
     return device;
 }

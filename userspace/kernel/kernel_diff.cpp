@@ -185,12 +185,17 @@ private:
 }  // namespace
 
 bool is_ours(const std::optional<RootQdisc>& root) {
-    return root && ((root->kind == "gap" && root->handle == root_handle) || is_our_fq(root));
+    return root && ((root->kind == "gap" && root->handle == root_handle) || program_qdisc_of(root));
 }
 
-bool is_our_fq(const std::optional<RootQdisc>& root) {
-    return root && ((root->kind == "fq" && root->handle == fq_root_handle) ||
-                    (root->kind == "mq" && root->handle == mq_root_handle));
+std::optional<ProgramQdisc> program_qdisc_of(const std::optional<RootQdisc>& root) {
+    for (const ProgramQdisc one : {ProgramQdisc::fq, ProgramQdisc::bpf}) {
+        if (root && ((root->kind == kind_of(one) && root->handle == root_handle_of(one)) ||
+                     (root->kind == "mq" && root->handle == mq_handle_of(one)))) {
+            return one;
+        }
+    }
+    return std::nullopt;
 }
 
 std::optional<Error> somebody_elses(const std::optional<RootQdisc>& root) {

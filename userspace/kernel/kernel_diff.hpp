@@ -19,10 +19,10 @@ struct KernelState {
 /// Classes and filters are read only of a gap qdisc of our handle.
 [[nodiscard]] Result<KernelState> read_kernel(TrafficControl& kernel);
 
-/// A gap, fq or mq qdisc of our handle: made by this daemon, or by an earlier run.
+/// A qdisc of our handles: made by this daemon, or by an earlier run.
 [[nodiscard]] bool is_ours(const std::optional<RootQdisc>& root);
-/// Paces by fq: one at the root, or several below mq.
-[[nodiscard]] bool is_our_fq(const std::optional<RootQdisc>& root);
+/// By what a BPF program paces there, at the root or below mq; none: the root is another.
+[[nodiscard]] std::optional<ProgramQdisc> program_qdisc_of(const std::optional<RootQdisc>& root);
 
 /// The refusal of a device whose root qdisc is neither its default nor ours;
 /// none: it is free, or ours.

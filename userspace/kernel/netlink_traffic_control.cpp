@@ -123,10 +123,11 @@ struct Encoder {
 
     /// No timer slack: a timer may be late, but not on purpose.  No rates of sockets: fq would
     /// have TCP pace itself by its round trip, which is that of the queue in front of it.
-    void operator()(const AddFqQdisc& change) {
-        const TcObject root{fq_root_handle, device_root};
-        const TcObject below_mq{{}, tc_handle(mq_root_handle.major(), change.queue)};
-        nlmsghdr* header = put(RTM_NEWQDISC, replace_flags, change.queue == 0 ? root : below_mq, "fq");
+    void operator()(const AddProgramQdisc& change) {
+        const TcObject root{root_handle_of(change.qdisc), device_root};
+        const TcObject below_mq{{}, tc_handle(mq_handle_of(change.qdisc).major(), change.queue)};
+        nlmsghdr* header = put(RTM_NEWQDISC, replace_flags, change.queue == 0 ? root : below_mq, kind_of(change.qdisc));
+        if (change.qdisc != ProgramQdisc::fq) return;
         nlattr* options = mnl_attr_nest_start(header, TCA_OPTIONS);
         mnl_attr_put_u32(header, TCA_FQ_PLIMIT, fq_limit_packets);
         mnl_attr_put_u32(header, TCA_FQ_FLOW_PLIMIT, fq_limit_packets);
@@ -137,11 +138,16 @@ struct Encoder {
         mnl_attr_nest_end(header, options);
     }
 
-    void operator()(const AddMqQdisc&) { put(RTM_NEWQDISC, replace_flags, {mq_root_handle, device_root}, "mq"); }
+    void operator()(const AddMqQdisc& change) {
+        put(RTM_NEWQDISC, replace_flags, {mq_handle_of(change.qdisc), device_root}, "mq");
+    }
 
-    void operator()(const DeleteFqRoot& change) {
-        const bool is_mq = change.handle == mq_root_handle;
-        put(RTM_DELQDISC, NLM_F_ACK, {change.handle, device_root}, is_mq ? "mq" : "fq");
+    void operator()(const DeleteProgramRoot& change) {
+        const char* kind = "mq";
+        for (const ProgramQdisc one : {ProgramQdisc::fq, ProgramQdisc::bpf}) {
+            if (change.handle == root_handle_of(one)) kind = kind_of(one);
+        }
+        put(RTM_DELQDISC, NLM_F_ACK, {change.handle, device_root}, kind);
     }
     void operator()(const AddClsact&) { put(RTM_NEWQDISC, create_flags, clsact, "clsact"); }
     void operator()(const DeleteClsact&) { put(RTM_DELQDISC, NLM_F_ACK, clsact, "clsact"); }

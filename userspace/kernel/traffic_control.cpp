@@ -17,11 +17,12 @@ struct ToText {
     std::string operator()(const DeleteRootQdisc& c) const {
         return with("deleting root qdisc gap", c.handle);
     }
-    std::string operator()(const AddFqQdisc& c) const {
-        return c.queue == 0 ? "adding root qdisc fq" : fmt::format("adding qdisc fq for TX queue {}", c.queue);
+    std::string operator()(const AddProgramQdisc& c) const {
+        if (c.queue == 0) return fmt::format("adding root qdisc {}", kind_of(c.qdisc));
+        return fmt::format("adding qdisc {} for TX queue {}", kind_of(c.qdisc), c.queue);
     }
     std::string operator()(const AddMqQdisc&) const { return "adding root qdisc mq"; }
-    std::string operator()(const DeleteFqRoot& c) const { return with("deleting root qdisc", c.handle); }
+    std::string operator()(const DeleteProgramRoot& c) const { return with("deleting root qdisc", c.handle); }
     std::string operator()(const AddClsact&) const { return "adding qdisc clsact"; }
     std::string operator()(const DeleteClsact&) const { return "deleting qdisc clsact"; }
     std::string operator()(const ChangeSegmentsMax& c) const {
@@ -62,6 +63,8 @@ struct ToText {
 };
 
 }  // namespace
+
+const char* kind_of(ProgramQdisc qdisc) { return qdisc == ProgramQdisc::fq ? "fq" : "headway"; }
 
 std::string change_to_text(const Change& change) { return std::visit(ToText{}, change); }
 

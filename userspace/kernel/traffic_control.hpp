@@ -90,15 +90,25 @@ struct DeleteRootQdisc {
     TcHandle handle;
 };
 
-/// Paces without the module (phase/fq_traffic_control.hpp): an fq that holds each packet until its
-/// time and drops none, and clsact's egress sets the packets' times.
-struct AddFqQdisc {
+/// What holds the packets that a BPF program paces, without the module (phase/bpf_traffic_control.hpp).
+enum class ProgramQdisc {
+    fq,   ///< the kernel's: holds each packet until the time that the program gave it, and drops none
+    bpf,  ///< a BPF program itself, of Linux 6.16 and later (phase/bpf_qdisc.hpp)
+};
+
+/// The kind of qdisc, as tc shows it.
+[[nodiscard]] const char* kind_of(ProgramQdisc qdisc);
+
+struct AddProgramQdisc {
+    ProgramQdisc qdisc = ProgramQdisc::fq;
     std::uint16_t queue = 0;  ///< below our mq, of the TX queue of that number; 0: in the place of any root
 };
 /// In the place of any root, with the kernel's default below it for each TX queue.
-struct AddMqQdisc {};
-/// Refused by the kernel if the root has another handle.
-struct DeleteFqRoot {
+struct AddMqQdisc {
+    ProgramQdisc qdisc = ProgramQdisc::fq;  ///< those that will be below it
+};
+/// Of our own handles.  Refused by the kernel if the root has another.
+struct DeleteProgramRoot {
     TcHandle handle;
 };
 struct AddClsact {};
@@ -192,18 +202,22 @@ struct DeleteFilter {
     std::string kind;
 };
 
-using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddFqQdisc, AddMqQdisc, DeleteFqRoot,
-                            AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass, ChangeClassRate,
+using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddProgramQdisc, AddMqQdisc,
+                            DeleteProgramRoot, AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass, ChangeClassRate,
                             ChangeClassBurst, ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
                             DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);
 
-/// The handles of the roots that Headway makes to pace by fq, which nobody else uses: of an fq, or of an mq
-/// with an fq for each TX queue.
-inline constexpr TcHandle fq_root_handle = tc_handle(0x4857, 0);
-inline constexpr TcHandle mq_root_handle = tc_handle(0x4858, 0);
+/// The handles of the roots that Headway makes for BPF programs to pace, which nobody else uses: of such a qdisc,
+/// or of an mq with one for each TX queue.
+[[nodiscard]] constexpr TcHandle root_handle_of(ProgramQdisc qdisc) {
+    return tc_handle(qdisc == ProgramQdisc::fq ? 0x4857 : 0x4859, 0);
+}
+[[nodiscard]] constexpr TcHandle mq_handle_of(ProgramQdisc qdisc) {
+    return tc_handle(qdisc == ProgramQdisc::fq ? 0x4858 : 0x485a, 0);
+}
 /// Filters of packets that leave the device are here, if it has clsact.
 inline constexpr TcHandle egress_hook{0xfffffff3};
 /// All BPF classifiers that Headway adds have this name and handle.

@@ -61,12 +61,6 @@ tl::unexpected<Error> bpf_failure(int error_number, const char* what) {
                           last_words().empty() ? "" : "; ", last_words());
 }
 
-/// A map is mapped in whole pages.
-std::size_t whole_pages(std::size_t bytes) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    return (bytes + page - 1) / page * page;
-}
-
 template <class Key>
 int add_prefix(int fd, const IpPrefix& prefix, std::uint32_t trunk) {
     Key key{};
@@ -91,8 +85,9 @@ bool is_job_array(int fd) {
            info.map_flags == BPF_F_MMAPABLE;
 }
 
-/// Maps that the next run's program goes on with, by their names in its object.
-constexpr std::array<const char*, 3> kept_maps{"sent", "fq_classes", "fq_clocks"};
+/// Maps that the next run's program goes on with, by their names in its object: those of a line all
+/// or none.
+const std::vector<std::vector<const char*>> kept_maps{{"sent"}, {"bpf_places", "bpf_classes", "bpf_clocks"}};
 
 std::string kept_name(const char* map) {
     std::string name = fmt::format("headway-{}", map);
@@ -117,17 +112,6 @@ std::size_t count_prefixes(const std::vector<PhaseTrunk>& trunks, IpFamily famil
 
 }  // namespace
 
-Result<SharedMemory> SharedMemory::map(int fd, std::size_t bytes) {
-    const std::size_t whole = whole_pages(bytes);
-    void* address = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (address != MAP_FAILED) return SharedMemory(address, whole);
-    return system_failure(errno, "mapping a BPF array: {}", std::strerror(errno));
-}
-
-SharedMemory::~SharedMemory() {
-    if (address_ != nullptr) munmap(address_, bytes_);
-}
-
 void BpfPhaseMaps::CloseObject::operator()(bpf_object* object) const { bpf_object__close(object); }
 
 PhaseObject phase_classifier_object() {
@@ -135,6 +119,10 @@ PhaseObject phase_classifier_object() {
 }
 
 PhaseObject fq_pacing_object() { return {{headway_fq_object, headway_fq_object_end}, "headway_fq"}; }
+
+PhaseObject pacing_qdisc_object(std::uint32_t tx_queues) {
+    return {{headway_qdisc_object, headway_qdisc_object_end}, "headway_bpf", std::max(tx_queues, 1U)};
+}
 
 Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<PhaseTrunk>& trunks,
                                                          const PhaseObject& object_file,
@@ -146,7 +134,7 @@ Result<std::unique_ptr<BpfPhaseMaps>> BpfPhaseMaps::load(const std::vector<Phase
         bpf_object__open_mem(object_file.file.data(), object_file.file.size(), &options);
     if (object == nullptr) return bpf_failure(errno, "reading the classifier");
     std::unique_ptr<BpfPhaseMaps> maps(new BpfPhaseMaps(object));
-    if (auto opened = maps->open(trunks, object_file.program, earlier); !opened) {
+    if (auto opened = maps->open(trunks, object_file, earlier); !opened) {
         return tl::unexpected(opened.error());
     }
     return maps;
@@ -156,7 +144,7 @@ int BpfPhaseMaps::map_fd(const char* name) const {
     return bpf_object__find_map_fd_by_name(object_.get(), name);
 }
 
-Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const char* program,
+Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const PhaseObject& object_file,
                                 const std::map<std::string, int>& earlier) {
     if (trunks.empty() || trunks.size() > HEADWAY_PHASE_TRUNKS) {
         return failure("there are {} clusters, the classifier knows 1 .. {}", trunks.size(),
@@ -171,21 +159,19 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     resize("own_classes", HEADWAY_PHASE_JOBS * trunk_count_);
     resize("trunks_v4", count_prefixes(trunks, IpFamily::v4));
     resize("trunks_v6", count_prefixes(trunks, IpFamily::v6));
-    if (bpf_object__find_map_by_name(object_.get(), "fq_classes") != nullptr) {
+    if (bpf_object__find_map_by_name(object_.get(), "bpf_classes") != nullptr) {
         // guard and cap; of each trunk its own, the shared one, and jobs' with idle ones
         const std::size_t classes = 2 + trunk_count_ * (2 + 2 * HEADWAY_PHASE_JOBS);
-        resize("fq_classes", classes);
-        resize("fq_clocks", classes);
+        resize("bpf_classes", 1 + classes + HEADWAY_BPF_SPARE);
+        resize("bpf_clocks", 1 + classes);
     }
     if (auto done = go_on_with(earlier); !done) return done;
-    bpf_program* other = nullptr;  // tests have some; each takes the verifier's time
-    bpf_object__for_each_program(other, object_.get()) {
-        bpf_program__set_autoload(other, std::strcmp(bpf_program__name(other), program) == 0);
+    // an earlier run's clocks may be more
+    if (object_file.instances > 0) {
+        if (auto sized = size_qdisc(*object_, object_file.instances); !sized) return sized;
     }
-    if (const int error = bpf_object__load(object_.get()); error != 0) {
-        return bpf_failure(-error, "loading the classifier");
-    }
-    program_.fd = bpf_program__fd(bpf_object__find_program_by_name(object_.get(), program));
+    if (auto done = load_object(object_file); !done) return done;
+    program_.fd = bpf_program__fd(bpf_object__find_program_by_name(object_.get(), object_file.program));
     bpf_prog_info info{};
     std::uint32_t info_bytes = sizeof(info);
     if (bpf_obj_get_info_by_fd(program_.fd, &info, &info_bytes) != 0) {
@@ -193,6 +179,9 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     }
     program_.id = info.id;
 
+    if (object_file.instances > 0) {
+        if (auto filled = fill_qdisc(*object_, object_file.instances); !filled) return filled;
+    }
     const std::size_t own_classes = HEADWAY_PHASE_JOBS * trunk_count_;
     for (const auto& [name, memory, bytes] :
          {std::tuple("config", &config_, sizeof(headway_phase_config)),
@@ -213,13 +202,38 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const cha
     return renew(all);
 }
 
+Result<void> BpfPhaseMaps::load_object(const PhaseObject& object_file) {
+    if (object_file.instances > 0 && !kernel_has_bpf_qdiscs()) {
+        return system_failure(EOPNOTSUPP, "this kernel takes no qdiscs that are BPF programs: it is older than Linux "
+                                          "6.16, or was built without CONFIG_NET_SCH_BPF");
+    }
+    bpf_program* other = nullptr;  // tests have some; each takes the verifier's time
+    bpf_object__for_each_program(other, object_.get()) {
+        const bool is_of_qdisc = bpf_program__type(other) == BPF_PROG_TYPE_STRUCT_OPS;
+        bpf_program__set_autoload(other,
+                                  is_of_qdisc || std::strcmp(bpf_program__name(other), object_file.program) == 0);
+    }
+    if (const int error = bpf_object__load(object_.get()); error != 0) {
+        return bpf_failure(-error, "loading the classifier");
+    }
+    return {};
+}
+
 Result<void> BpfPhaseMaps::go_on_with(const std::map<std::string, int>& earlier) {
-    for (const char* const name : kept_maps) {
-        bpf_map* const map = bpf_object__find_map_by_name(object_.get(), name);
-        const auto found = earlier.find(kept_name(name));
-        if (map == nullptr || found == earlier.end() || !fits(map, found->second)) continue;
-        if (const int error = bpf_map__reuse_fd(map, found->second); error != 0) {
-            return bpf_failure(-error, "going on with what an earlier run's classifier remembers");
+    for (const std::vector<const char*>& together : kept_maps) {
+        const bool are_there = std::ranges::all_of(together, [&](const char* name) {
+            const bpf_map* const map = bpf_object__find_map_by_name(object_.get(), name);
+            const auto found = earlier.find(kept_name(name));
+            return map != nullptr && found != earlier.end() && fits(map, found->second);
+        });
+        if (!are_there) continue;
+        has_classes_of_earlier_ = has_classes_of_earlier_ || together.size() > 1;
+        for (const char* const name : together) {
+            const int error = bpf_map__reuse_fd(bpf_object__find_map_by_name(object_.get(), name),
+                                                earlier.at(kept_name(name)));
+            if (error != 0) {
+                return bpf_failure(-error, "going on with what an earlier run's classifier remembers");
+            }
         }
     }
     return {};
@@ -227,11 +241,34 @@ Result<void> BpfPhaseMaps::go_on_with(const std::map<std::string, int>& earlier)
 
 std::map<std::string, int> BpfPhaseMaps::memory() const {
     std::map<std::string, int> fds;
-    for (const char* const name : kept_maps) {
-        if (const int fd = map_fd(name); fd >= 0) fds.emplace(kept_name(name), fd);
+    for (const std::vector<const char*>& together : kept_maps) {
+        for (const char* const name : together) {
+            if (const int fd = map_fd(name); fd >= 0) fds.emplace(kept_name(name), fd);
+        }
     }
     return fds;
 }
+
+Result<std::unique_ptr<BpfClasses>> BpfPhaseMaps::classes() const {
+    std::array<SharedMemory, 3> memory;
+    ClassTables tables;
+    const auto map = [&](const char* name, SharedMemory& part, auto& table) -> Result<void> {
+        using Element = typename std::remove_reference_t<decltype(table)>::element_type;
+        const std::size_t count = info_of_map(map_fd(name)).max_entries;
+        auto mapped = SharedMemory::map(map_fd(name), count * sizeof(Element));
+        if (!mapped) return tl::unexpected(mapped.error());
+        part = std::move(*mapped);
+        table = {static_cast<Element*>(part.address()), count};
+        return {};
+    };
+    auto done = map("bpf_places", memory[0], tables.places);
+    if (done) done = map("bpf_classes", memory[1], tables.classes);
+    if (done) done = map("bpf_clocks", memory[2], tables.clocks);
+    if (!done) return tl::unexpected(done.error());
+    return std::make_unique<MappedClasses>(tables, std::move(memory));
+}
+
+Result<QdiscName> BpfPhaseMaps::name_qdisc(int ifindex) const { return QdiscName::claim(*object_, ifindex); }
 
 Result<void> BpfPhaseMaps::fill_prefixes(const std::vector<PhaseTrunk>& trunks) {
     for (std::uint32_t i = 0; i < trunks.size(); ++i) {

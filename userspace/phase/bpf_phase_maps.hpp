@@ -10,6 +10,8 @@
 #include "base/file_descriptor.hpp"
 #include "base/ip_prefix.hpp"
 #include "kernel/traffic_control.hpp"
+#include "phase/bpf_classes.hpp"
+#include "phase/bpf_qdisc.hpp"
 #include "phase/phase_maps.hpp"
 
 struct bpf_object;
@@ -22,40 +24,19 @@ struct PhaseTrunk {
     std::uint16_t shared_minor = 0;
 };
 
-/// Memory shared with the kernel.
-class SharedMemory {
-public:
-    SharedMemory() = default;
-    /// Fails as mmap() does.
-    [[nodiscard]] static Result<SharedMemory> map(int fd, std::size_t bytes);
-    SharedMemory(SharedMemory&& other) noexcept
-        : address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
-    SharedMemory& operator=(SharedMemory&& other) noexcept {
-        std::swap(address_, other.address_);
-        std::swap(bytes_, other.bytes_);
-        return *this;
-    }
-    ~SharedMemory();
-
-    [[nodiscard]] void* address() const { return address_; }
-
-private:
-    SharedMemory(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {}
-
-    void* address_ = nullptr;
-    std::size_t bytes_ = 0;
-};
-
 /// A compiled program with the maps of phase_layout.h.
 struct PhaseObject {
     std::span<const char> file;
     const char* program;
+    std::uint32_t instances = 0;  ///< of the qdisc that is in the object
 };
 
 /// phase_classifier.bpf.c, as it is part of this program.
 [[nodiscard]] PhaseObject phase_classifier_object();
 /// fq_pacing.bpf.c, for the device's egress.
 [[nodiscard]] PhaseObject fq_pacing_object();
+/// pacing_qdisc.bpf.c: for the device's egress, and the qdisc, for so many TX queues.
+[[nodiscard]] PhaseObject pacing_qdisc_object(std::uint32_t tx_queues);
 
 class BpfPhaseMaps final : public PhaseMaps {
 public:
@@ -81,9 +62,12 @@ public:
     }
     [[nodiscard]] int slots_fd(std::uint32_t job) const override { return arrays_[job].fd.get(); }
     [[nodiscard]] std::map<std::string, int> memory() const override;
-    /// Descriptors of fq_classes and fq_clocks; -1 if the program has none.
-    [[nodiscard]] int fq_classes_fd() const { return map_fd("fq_classes"); }
-    [[nodiscard]] int fq_clocks_fd() const { return map_fd("fq_clocks"); }
+    /// The classes of a program that paces by itself.  Fails as mmap() does.
+    [[nodiscard]] Result<std::unique_ptr<BpfClasses>> classes() const;
+    /// Whether these are the ones that an earlier run's program knows.
+    [[nodiscard]] bool has_classes_of_earlier() const { return has_classes_of_earlier_; }
+    /// While the result is there, the kernel knows the qdisc by its name, for that device.
+    [[nodiscard]] Result<QdiscName> name_qdisc(int ifindex) const;
     [[nodiscard]] Result<void> renew(std::span<const std::uint32_t> jobs) override;
     [[nodiscard]] Result<std::set<std::uint32_t>> adopt(std::vector<KeptArray> kept) override;
     [[nodiscard]] Result<void> set_cgroup(std::uint64_t cgroup, std::uint32_t job) override;
@@ -105,8 +89,9 @@ private:
 
     explicit BpfPhaseMaps(bpf_object* object) : object_(object) {}
 
-    Result<void> open(const std::vector<PhaseTrunk>& trunks, const char* program,
+    Result<void> open(const std::vector<PhaseTrunk>& trunks, const PhaseObject& object_file,
                       const std::map<std::string, int>& earlier);
+    Result<void> load_object(const PhaseObject& object_file);
     Result<void> go_on_with(const std::map<std::string, int>& earlier);
     Result<void> fill_prefixes(const std::vector<PhaseTrunk>& trunks);
     [[nodiscard]] static Result<JobArray> new_array();
@@ -115,6 +100,7 @@ private:
     [[nodiscard]] int map_fd(const char* name) const;
 
     std::unique_ptr<bpf_object, CloseObject> object_;
+    bool has_classes_of_earlier_ = false;
     PhaseProgram program_;
     SharedMemory config_;
     SharedMemory rates_;

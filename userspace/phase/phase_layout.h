@@ -19,11 +19,13 @@
  * sent		of each socket a struct headway_phase_sent, the classifiers' own
  *		memory: the next run's classifier goes on with it
  *
- * and where packets are paced by fq instead of the qdisc gap:
+ * and where packets are paced by a program instead of the qdisc gap:
  *
- * fq_classes	minor number of a class -> struct headway_fq_class, headwayd's alone
- * fq_clocks	minor number of a class -> struct headway_fq_clock, the classifiers'
- *		own memory: the next run's classifier goes on with it
+ * bpf_places	minor number of a class -> HEADWAY_BPF_PLACE(), 0: there is no such class;
+ *		headwayd's alone
+ * bpf_classes	what headwayd wants of each class, headwayd's alone; 0 is no class's
+ * bpf_clocks	the classes' clocks, which the programs put forward: the next run's
+ *		program goes on with these three; 0 is no class's
  * fq_departures
  *		of each socket when its last packet may leave, the classifier's own
  *
@@ -87,28 +89,67 @@ struct headway_phase_sent {
 	__u32	entry;	/* 0: none */
 };
 
-#define HEADWAY_FQ_ENTRIES	256	/* of a class's table of rates; 0 is its own rate */
-#define HEADWAY_FQ_LEVELS	4	/* of classes below each other */
+#define HEADWAY_BPF_MINORS	65536
+/* Where class and clock are.  A class that changes has another place then, and keeps its clock. */
+#define HEADWAY_BPF_PLACE(class_, clock) ((__u64)(clock) << 32 | (class_))
+#define HEADWAY_BPF_CLASS_OF(place)	((__u32)(place))
+#define HEADWAY_BPF_CLOCK_OF(place)	((__u32)((place) >> 32))
+#define HEADWAY_BPF_SPARE	64	/* places of classes beyond those that there may be */
 
-#define HEADWAY_FQ_UNLIMITED	(~0ULL)	/* so is 0, which nobody has set */
+#define HEADWAY_BPF_ENTRIES	256	/* of a class's table of rates; 0 is its own rate */
+#define HEADWAY_BPF_LEVELS	4	/* of classes below each other */
+
+#define HEADWAY_BPF_UNLIMITED	(~0ULL)	/* so is 0, which nobody has set */
 
 /*
  * A class as the qdisc gap would have it.  Rates are of the wire. Where expires_ns is not 0, and
  * renewed_ns (CLOCK_MONOTONIC) is longer ago, the class's own rate is the fallback.
  */
-struct headway_fq_class {
+struct headway_bpf_class {
 	__u32	parent;		/* minor number; 0: none */
 	__u32	burst_bytes;	/* headwayd's alone: what may leave at once */
 	__u64	expires_ns;
 	__u64	renewed_ns;
 	__u64	fallback_bytes_per_s;
-	__u64	bytes_per_s[HEADWAY_FQ_ENTRIES];
+	__u64	bytes_per_s[HEADWAY_BPF_ENTRIES];
 };
 
-struct headway_fq_clock {
-	__u64	next_ns;	/* the class's next packet leaves no earlier */
+/* A tick is 1/256 ns of CLOCK_MONOTONIC; ticks run over. */
+#define HEADWAY_BPF_TICK_BITS	8
+
+struct headway_bpf_clock {
+	__u64	next_ticks;	/* the class's next packet leaves no earlier */
 	__u64	wire_bytes;
 	__u64	packets;
+};
+
+/*
+ * An instance of the qdisc (pacing_qdisc.bpf.c).  headwayd fills the second part before its
+ * first packet.
+ */
+struct headway_qdisc {
+	__u32	is_used;
+	__u32	free_slot;	/* the first of those that hold nothing; 0: none */
+	__u32	used_slots;	/* of slot_count: those behind have never held anything */
+	__u32	heap_count;
+	__u32	longest;	/* the queue that has most packets */
+	__u32	parent;		/* of serve(): the class whose child is served, and 1 */
+	__u32	blocker;	/* of send(): the class that holds the packet up, and 1 */
+	__u64	until_ticks;	/* and until when; of pick(): when the next packet is due, 0: none */
+
+	__u32	first_slot;	/* its places in the arrays */
+	__u32	slot_count;
+	__u32	first_queue;
+	__u32	queue_count;	/* one for each clock */
+	__u32	turn_bits;	/* of each queue, a power of two */
+};
+
+#define HEADWAY_QDISC_CLASSES	4096	/* of an instance, that of no class included */
+
+/* The device on which instances may be, in the name space of the network that headwayd is in. */
+struct headway_qdisc_device {
+	__u32	ifindex;
+	__u32	netns;		/* inode number */
 };
 
 struct headway_phase_prefix_v4 {

@@ -13,6 +13,9 @@ extern const char headway_phase_object_end[];
 extern const char headway_fq_object[];
 extern const char headway_fq_object_end[];
 
+extern const char headway_qdisc_object[];
+extern const char headway_qdisc_object_end[];
+
 #ifdef __cplusplus
 }
 #endif

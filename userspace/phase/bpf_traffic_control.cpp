@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "phase/fq_traffic_control.hpp"
+#include "phase/bpf_traffic_control.hpp"
 
 #include <bpf/bpf.h>
 
@@ -9,7 +9,6 @@
 #include <set>
 
 #include "kernel/kernel_diff.hpp"
-#include "phase/map_update.hpp"
 
 namespace headway {
 namespace {
@@ -18,74 +17,25 @@ namespace {
 constexpr std::uint16_t preference_offset = 65000;
 constexpr TcHandle ingress_hook{0xfffffff2};
 
-std::uint64_t to_map(const ClassRate& rate) { return rate ? rate->value : HEADWAY_FQ_UNLIMITED; }
+std::uint64_t to_map(const ClassRate& rate) { return rate ? rate->value : HEADWAY_BPF_UNLIMITED; }
 
 ClassRate from_map(std::uint64_t bytes_per_s) {
-    if (bytes_per_s == 0 || bytes_per_s == HEADWAY_FQ_UNLIMITED) return std::nullopt;
+    if (bytes_per_s == 0 || bytes_per_s == HEADWAY_BPF_UNLIMITED) return std::nullopt;
     return BytesPerSecond{bytes_per_s};
 }
 
-bool is_expired(const headway_fq_class& one, std::uint64_t now_ns) {
+bool is_expired(const headway_bpf_class& one, std::uint64_t now_ns) {
     return one.expires_ns != 0 && now_ns > one.renewed_ns + one.expires_ns;
 }
 
-void put_lease(headway_fq_class& one, const ClassLease& lease) {
+void put_lease(headway_bpf_class& one, const ClassLease& lease) {
     one.fallback_bytes_per_s = lease.fallback.value;
     one.expires_ns = static_cast<std::uint64_t>(lease.expires.count());
 }
 
-void put_table(headway_fq_class& one, const RateTable& table) {
+void put_table(headway_bpf_class& one, const RateTable& table) {
     for (const auto& [number, rate] : table) one.bytes_per_s[number] = to_map(rate);
 }
-
-class BpfFqClasses final : public FqClasses {
-public:
-    BpfFqClasses(int classes_fd, int clocks_fd) : classes_fd_(classes_fd), clocks_fd_(clocks_fd) {}
-
-    Result<void> put(std::uint16_t minor, const headway_fq_class& wanted) override {
-        const std::uint32_t key = minor;
-        const headway_fq_clock fresh{};
-        int error = update_map(clocks_fd_, &key, &fresh, BPF_NOEXIST);
-        if (error == 0 || error == -EEXIST) error = update_map(classes_fd_, &key, &wanted, BPF_ANY);
-        if (error == 0) return {};
-        return system_failure(-error, "filling the table of classes: {}", std::strerror(-error));
-    }
-
-    void remove(std::uint16_t minor) override {
-        const std::uint32_t key = minor;
-        (void)bpf_map_delete_elem(classes_fd_, &key);  // it is there, or it need not be
-        (void)bpf_map_delete_elem(clocks_fd_, &key);
-    }
-
-    std::optional<headway_fq_class> find(std::uint16_t minor) const override {
-        const std::uint32_t key = minor;
-        headway_fq_class found{};
-        if (bpf_map_lookup_elem(classes_fd_, &key, &found) != 0) return std::nullopt;
-        return found;
-    }
-
-    headway_fq_clock clock(std::uint16_t minor) const override {
-        const std::uint32_t key = minor;
-        headway_fq_clock found{};
-        (void)bpf_map_lookup_elem(clocks_fd_, &key, &found);
-        return found;
-    }
-
-    std::vector<std::uint16_t> minors() const override {
-        std::vector<std::uint16_t> found;
-        std::uint32_t key = 0, next = 0;
-        for (bool more = bpf_map_get_next_key(classes_fd_, nullptr, &next) == 0; more;
-             more = bpf_map_get_next_key(classes_fd_, &key, &next) == 0) {
-            key = next;
-            found.push_back(static_cast<std::uint16_t>(key));
-        }
-        std::sort(found.begin(), found.end());
-        return found;
-    }
-
-private:
-    int classes_fd_, clocks_fd_;
-};
 
 /// clsact may be there for others' filters.
 Result<void> add_hook(NetlinkTrafficControl& link) {
@@ -108,18 +58,6 @@ Result<void> remove_empty_clsact(NetlinkTrafficControl& link) {
     return link.apply_one(DeleteClsact{});
 }
 
-/// In the place of any root; what is there already stays, with the packets that it holds.
-Result<void> add_roots(NetlinkTrafficControl& link) {
-    if (link.tx_queues() <= 1) return link.apply_one(AddFqQdisc{});
-    std::vector<Change> changes{AddMqQdisc{}};
-    for (std::uint32_t queue = 1; queue <= link.tx_queues(); ++queue) {
-        changes.emplace_back(AddFqQdisc{static_cast<std::uint16_t>(queue)});
-    }
-    auto done = link.apply(changes, ApplyMode::in_order);
-    if (done) return {};
-    return tl::unexpected(std::move(done.error().error));
-}
-
 bool may_change_bursts(const Change& change) {
     return std::holds_alternative<AddClass>(change) || std::holds_alternative<DeleteClass>(change) ||
            std::holds_alternative<ChangeClassBurst>(change);
@@ -131,32 +69,33 @@ bool was_not_there(const Result<void>& done) {
 
 }  // namespace
 
-std::unique_ptr<FqClasses> bpf_fq_classes(int classes_fd, int clocks_fd) {
-    return std::make_unique<BpfFqClasses>(classes_fd, clocks_fd);
-}
-
 // ------------------------------------------------------------------------ reading
 
-Result<std::optional<RootQdisc>> FqTrafficControl::root_qdisc() {
+bool BpfTrafficControl::is_ours(const std::optional<RootQdisc>& root) const {
+    return pacing_.knows_earlier && program_qdisc_of(root) == pacing_.qdisc;
+}
+
+Result<std::optional<RootQdisc>> BpfTrafficControl::root_qdisc() {
     auto root = link_.root_qdisc();
     if (!root || !*root) return root;
-    if (!is_our_fq(*root)) {
-        // gap of an earlier run makes room as the device's own does
+    if (!is_ours(*root)) {
+        // what an earlier run paced by makes room as the device's own does
         if (headway::is_ours(*root)) (*root)->handle = TcHandle{};
         return root;
     }
-    if ((*root)->handle == mq_root_handle) {
-        const auto kinds = link_.kinds_below(mq_root_handle);
+    if ((*root)->handle == mq_handle_of(pacing_.qdisc)) {
+        const auto kinds = link_.kinds_below((*root)->handle);
         if (!kinds) return tl::unexpected(kinds.error());
         // as if all were gone: what is missing is set up anew, and what is there stays
-        if (std::ranges::any_of(*kinds, [](const std::string& kind) { return kind != "fq"; })) (*root)->handle = {};
+        const auto is_other = [&](const std::string& kind) { return kind != kind_of(pacing_.qdisc); };
+        if (std::ranges::any_of(*kinds, is_other)) (*root)->handle = {};
     }
     if (const auto rate = link_rate_()) (*root)->link_rate = BytesPerSecond{rate->value / 8};
     return root;
 }
 
-ClassState FqTrafficControl::state_of(std::uint16_t minor, const headway_fq_class& one) const {
-    const headway_fq_clock clock = classes_.clock(minor);
+ClassState BpfTrafficControl::state_of(std::uint16_t minor, const headway_bpf_class& one) const {
+    const headway_bpf_clock clock = classes_.clock(minor);
     ClassState state;
     state.classid = tc_handle(1, minor);
     if (one.parent != 0) state.parent = tc_handle(1, static_cast<std::uint16_t>(one.parent));
@@ -175,7 +114,7 @@ ClassState FqTrafficControl::state_of(std::uint16_t minor, const headway_fq_clas
     return state;
 }
 
-Result<std::vector<ClassState>> FqTrafficControl::classes() {
+Result<std::vector<ClassState>> BpfTrafficControl::classes() {
     std::vector<ClassState> states;
     for (const std::uint16_t minor : classes_.minors()) {
         if (const auto one = classes_.find(minor)) states.push_back(state_of(minor, *one));
@@ -183,7 +122,7 @@ Result<std::vector<ClassState>> FqTrafficControl::classes() {
     return states;
 }
 
-Result<std::vector<FilterState>> FqTrafficControl::filters(TcHandle) {
+Result<std::vector<FilterState>> BpfTrafficControl::filters(TcHandle) {
     auto all = link_.filters(egress_hook);
     if (!all) return all;
     std::erase_if(*all, [](const FilterState& one) { return !is_our_filter(one); });
@@ -193,8 +132,8 @@ Result<std::vector<FilterState>> FqTrafficControl::filters(TcHandle) {
 
 // ------------------------------------------------------------------------ changing
 
-struct FqTrafficControl::Applier {
-    FqTrafficControl& self;
+struct BpfTrafficControl::Applier {
+    BpfTrafficControl& self;
 
     Result<void> operator()(const AddRootQdisc&) const { return self.set_up(); }
     Result<void> operator()(const DeleteRootQdisc&) const {
@@ -202,15 +141,15 @@ struct FqTrafficControl::Applier {
         self.bursts_.reset();
         const auto root = self.link_.root_qdisc();
         if (!root) return tl::unexpected(root.error());
-        const TcHandle handle = is_our_fq(*root) ? (*root)->handle : fq_root_handle;
-        auto done = remove_fq(self.link_, handle, self.segments_before_);
+        const TcHandle handle = self.is_ours(*root) ? (*root)->handle : root_handle_of(self.pacing_.qdisc);
+        auto done = remove_program(self.link_, handle, self.segments_before_);
         if (done) self.segments_.reset();
         return done;
     }
 
     Result<void> operator()(const AddClass& change) const {
         const auto found = self.classes_.find(change.classid.minor());
-        headway_fq_class one{};
+        headway_bpf_class one{};
         one.parent = change.parent ? change.parent->minor() : 0;
         one.burst_bytes = change.burst_bytes;
         one.bytes_per_s[0] = change.keeps_rate && found ? found->bytes_per_s[0] : to_map(change.rate);
@@ -226,20 +165,20 @@ struct FqTrafficControl::Applier {
     }
 
     Result<void> operator()(const ChangeClassRate& change) const {
-        return mend(change.classid, true, [&](headway_fq_class& one) { one.bytes_per_s[0] = to_map(change.rate); });
+        return mend(change.classid, true, [&](headway_bpf_class& one) { one.bytes_per_s[0] = to_map(change.rate); });
     }
     Result<void> operator()(const ChangeClassTable& change) const {
-        return mend(change.classid, false, [&](headway_fq_class& one) { put_table(one, change.entries); });
+        return mend(change.classid, false, [&](headway_bpf_class& one) { put_table(one, change.entries); });
     }
     Result<void> operator()(const ChangeClassBurst& change) const {
-        return mend(change.classid, false, [&](headway_fq_class& one) { one.burst_bytes = change.burst_bytes; });
+        return mend(change.classid, false, [&](headway_bpf_class& one) { one.burst_bytes = change.burst_bytes; });
     }
     Result<void> operator()(const RefreshClass& change) const {
-        return mend(change.classid, false, [](headway_fq_class&) {});
+        return mend(change.classid, false, [](headway_bpf_class&) {});
     }
     Result<void> operator()(const ChangeClassLease& change) const {
-        return mend(change.classid, change.revives, [&](headway_fq_class& one) {
-            if (change.revives) one.bytes_per_s[0] = HEADWAY_FQ_UNLIMITED;
+        return mend(change.classid, change.revives, [&](headway_bpf_class& one) {
+            if (change.revives) one.bytes_per_s[0] = HEADWAY_BPF_UNLIMITED;
             put_lease(one, change.lease);
         });
     }
@@ -278,7 +217,7 @@ private:
         return put(classid, *one, renews);
     }
 
-    Result<void> put(TcHandle classid, headway_fq_class& one, bool renews) const {
+    Result<void> put(TcHandle classid, headway_bpf_class& one, bool renews) const {
         if (renews) one.renewed_ns = now_ns();
         auto done = self.classes_.put(classid.minor(), one);
         if (done && self.bursts_) (*self.bursts_)[classid.minor()] = {one.parent, one.burst_bytes};
@@ -287,19 +226,46 @@ private:
 };
 
 /// The maps may still hold the classes of before: then they go on.
-Result<void> FqTrafficControl::set_up() {
+Result<void> BpfTrafficControl::set_up() {
     if (auto found = link_.find_device(); !found) return found;
     const auto earlier = link_.filters(egress_hook);
     if (!earlier) return tl::unexpected(earlier.error());
     const bool is_changed = segments_ || std::ranges::any_of(*earlier, is_our_filter);
     if (!is_changed) segments_before_ = link_.segments_max();
-    if (auto added = add_roots(link_); !added) return added;
+    if (auto added = add_roots(); !added) return added;
     segments_.reset();
     return add_hook(link_);
 }
 
+/// In the place of any root; what is there already stays, with the packets that it holds, if it knows these classes.
+Result<void> BpfTrafficControl::add_roots() {
+    QdiscName name;  // the qdiscs that are made hold the program themselves
+    if (pacing_.name) {
+        auto claimed = pacing_.name(link_.ifindex());
+        if (!claimed) return tl::unexpected(claimed.error());
+        name = std::move(*claimed);
+    }
+    std::vector<Change> changes;
+    const auto root = link_.root_qdisc();
+    if (root && !pacing_.knows_earlier && program_qdisc_of(*root) == pacing_.qdisc) {
+        changes.emplace_back(DeleteProgramRoot{(*root)->handle});
+    }
+    if (link_.tx_queues() <= 1) {
+        changes.emplace_back(AddProgramQdisc{pacing_.qdisc});
+    } else {
+        changes.emplace_back(AddMqQdisc{pacing_.qdisc});
+        for (std::uint32_t queue = 1; queue <= link_.tx_queues(); ++queue) {
+            changes.emplace_back(AddProgramQdisc{pacing_.qdisc, static_cast<std::uint16_t>(queue)});
+        }
+    }
+    auto done = link_.apply(changes, ApplyMode::in_order);
+    if (!done) return tl::unexpected(std::move(done.error().error));
+    pacing_.knows_earlier = true;
+    return {};
+}
+
 /// Returns how many frames the shortest burst holds, of all classes that have packets: one with children has none.
-std::uint32_t FqTrafficControl::segments_of_bursts() {
+std::uint32_t BpfTrafficControl::segments_of_bursts() {
     if (!bursts_) {
         bursts_.emplace();
         for (const std::uint16_t minor : classes_.minors()) {
@@ -317,14 +283,14 @@ std::uint32_t FqTrafficControl::segments_of_bursts() {
     return std::clamp(shortest_bytes / frame_bytes, 1U, device_most);
 }
 
-Result<void> FqTrafficControl::set_segments(std::uint32_t segments) {
+Result<void> BpfTrafficControl::set_segments(std::uint32_t segments) {
     if (segments_ == segments) return {};
     auto done = link_.apply_one(ChangeSegmentsMax{segments});
     if (done) segments_ = segments;
     return done;
 }
 
-tl::expected<void, ApplyFailure> FqTrafficControl::apply(std::span<const Change> changes, ApplyMode mode) {
+tl::expected<void, ApplyFailure> BpfTrafficControl::apply(std::span<const Change> changes, ApplyMode mode) {
     Outcomes outcomes;
     for (std::size_t i = 0; i < changes.size(); ++i) {
         outcomes.add(i, changes[i], std::visit(Applier{*this}, changes[i]));
@@ -338,7 +304,7 @@ tl::expected<void, ApplyFailure> FqTrafficControl::apply(std::span<const Change>
 
 // ------------------------------------------------------------------------ removing
 
-Result<void> remove_rest_of_fq(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments) {
+Result<void> remove_rest_of_program(NetlinkTrafficControl& link, std::optional<std::uint32_t> segments) {
     const auto filters = link.filters(egress_hook);
     if (!filters) return tl::unexpected(filters.error());
     for (const FilterState& one : *filters) {
@@ -351,11 +317,11 @@ Result<void> remove_rest_of_fq(NetlinkTrafficControl& link, std::optional<std::u
     return before == 0 || before == link.segments_max() ? Result<void>() : link.apply_one(ChangeSegmentsMax{before});
 }
 
-Result<void> remove_fq(NetlinkTrafficControl& link, TcHandle root, std::optional<std::uint32_t> segments) {
+Result<void> remove_program(NetlinkTrafficControl& link, TcHandle root, std::optional<std::uint32_t> segments) {
     // The last of it first: as long as it is there, an earlier run's is known as ours.
     if (auto found = link.find_device(); !found) return found;
-    if (auto rest = remove_rest_of_fq(link, segments); !rest) return rest;
-    return link.apply_one(DeleteFqRoot{root});
+    if (auto rest = remove_rest_of_program(link, segments); !rest) return rest;
+    return link.apply_one(DeleteProgramRoot{root});
 }
 
 }  // namespace headway

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classes that are kept in maps instead of a qdisc gap.  What the kernel does with them, and
-// with the requests for fq and clsact, is tested in guests (tests/daemon/cases_fq.py,
+// with the requests for fq and clsact, is tested in guests (tests/daemon/cases_programs.py,
 // tests/phase/fq_pacing_test.cpp).
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <map>
 
 #include <gtest/gtest.h>
 
 #include "fake_clock.hpp"
 #include "fake_kernel.hpp"
+#include "kernel/kernel_diff.hpp"
 #include "kernel/netlink_traffic_control.hpp"
-#include "phase/fq_traffic_control.hpp"
+#include "phase/bpf_traffic_control.hpp"
 #include "phase/map_update.hpp"
 
 namespace headway::test {
@@ -19,40 +21,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class FakeFqClasses final : public FqClasses {
-public:
-    Result<void> put(std::uint16_t minor, const headway_fq_class& wanted) override {
-        if (classes.size() == room && !classes.contains(minor)) return system_failure(E2BIG, "no room");
-        classes[minor] = wanted;
-        clocks.try_emplace(minor);
-        return {};
-    }
-    void remove(std::uint16_t minor) override {
-        classes.erase(minor);
-        clocks.erase(minor);
-    }
-    std::optional<headway_fq_class> find(std::uint16_t minor) const override {
-        const auto found = classes.find(minor);
-        return found == classes.end() ? std::nullopt : std::optional(found->second);
-    }
-    headway_fq_clock clock(std::uint16_t minor) const override { return clocks.at(minor); }
-    std::vector<std::uint16_t> minors() const override {
-        std::vector<std::uint16_t> all;
-        for (const auto& [minor, one] : classes) all.push_back(minor);
-        return all;
-    }
+/// The arrays that the programs and headwayd share, with room for so many classes.
+struct Tables {
+    explicit Tables(std::size_t room) : classes(1 + room + HEADWAY_BPF_SPARE), clocks(1 + room) {}
 
-    std::map<std::uint16_t, headway_fq_class> classes;
-    std::map<std::uint16_t, headway_fq_clock> clocks;
-    std::size_t room = 100;
+    operator ClassTables() { return {places, classes, clocks}; }  // NOLINT(google-explicit-constructor)
+    headway_bpf_clock& clock(TcHandle classid) { return clocks[HEADWAY_BPF_CLOCK_OF(places[classid.minor()])]; }
+
+    std::vector<std::uint64_t> places = std::vector<std::uint64_t>(HEADWAY_BPF_MINORS);
+    std::vector<headway_bpf_class> classes;
+    std::vector<headway_bpf_clock> clocks;
 };
 
 constexpr BytesPerSecond slow{1000}, fast{2000};
 constexpr TcHandle guard = tc_handle(1, 2), trunk = tc_handle(1, 0x11), shared = tc_handle(1, 0x111);
 
-class FqClassesOfTheKernel : public testing::Test {
+class BpfClassesOfTheKernel : public testing::Test {
 protected:
-    FqClassesOfTheKernel() {
+    BpfClassesOfTheKernel() {
         kernel_.add_device("eth0", {1'000'000'000});
         link_.emplace(*NetlinkTrafficControl::open(kernel_, "eth0"));
         fq_.emplace(*link_, classes_, clock_, [] { return BitsPerSecond{1'000'000'000}; });
@@ -73,15 +59,16 @@ protected:
 
     FakeKernel kernel_;
     std::optional<NetlinkTrafficControl> link_;
-    FakeFqClasses classes_;
+    Tables tables_{3};
+    MappedClasses classes_{tables_};
     FakeClock clock_;
-    std::optional<FqTrafficControl> fq_;
+    std::optional<BpfTrafficControl> fq_;
 };
 
-TEST_F(FqClassesOfTheKernel, AreReadAsTheyWereMade) {
+TEST_F(BpfClassesOfTheKernel, AreReadAsTheyWereMade) {
     apply({AddClass{trunk, std::nullopt}, AddClass{.classid = shared, .rate = slow, .parent = trunk,
                                                    .table = {{1, fast}, {7, std::nullopt}}}});
-    classes_.clocks.at(0x111) = {0, 3076, 2};
+    tables_.clock(shared) = {0, 3076, 2};
     const ClassState one = state(shared);
     EXPECT_EQ(one.parent, trunk);
     EXPECT_EQ(one.rate, slow);
@@ -92,7 +79,7 @@ TEST_F(FqClassesOfTheKernel, AreReadAsTheyWereMade) {
     EXPECT_EQ(state(trunk).parent, TcHandle{});
 }
 
-TEST_F(FqClassesOfTheKernel, Change) {
+TEST_F(BpfClassesOfTheKernel, Change) {
     apply({AddClass{trunk, slow}, ChangeClassRate{trunk, fast}, ChangeClassTable{trunk, {{3, slow}}}});
     EXPECT_EQ(state(trunk).rate, fast);
     EXPECT_EQ(state(trunk).table, (RateTable{{3, slow}}));
@@ -102,7 +89,7 @@ TEST_F(FqClassesOfTheKernel, Change) {
     EXPECT_TRUE(fq_->classes()->empty());
 }
 
-TEST_F(FqClassesOfTheKernel, LeasesEndAsThoseOfGapDo) {
+TEST_F(BpfClassesOfTheKernel, LeasesEndAsThoseOfGapDo) {
     const ClassLease lease{slow, 3s};
     apply({AddClass{.classid = guard, .rate = std::nullopt, .lease = lease}});
     clock_.advance(2s);
@@ -120,7 +107,7 @@ TEST_F(FqClassesOfTheKernel, LeasesEndAsThoseOfGapDo) {
     EXPECT_EQ(state(guard).rate, std::nullopt);
 }
 
-TEST_F(FqClassesOfTheKernel, OneThatIsThereKeepsItsRateIfThatIsAsked) {
+TEST_F(BpfClassesOfTheKernel, OneThatIsThereKeepsItsRateIfThatIsAsked) {
     apply({AddClass{guard, fast}});
     AddClass again{guard, slow};
     again.keeps_rate = true;
@@ -128,7 +115,7 @@ TEST_F(FqClassesOfTheKernel, OneThatIsThereKeepsItsRateIfThatIsAsked) {
     EXPECT_EQ(state(guard).rate, fast);
 }
 
-TEST_F(FqClassesOfTheKernel, TellWhatFailedAndWhatWasDone) {
+TEST_F(BpfClassesOfTheKernel, TellWhatFailedAndWhatWasDone) {
     const std::vector<Change> changes{AddClass{trunk, slow}, ChangeClassRate{shared, slow}, AddClass{guard, slow}};
     const auto in_order = fq_->apply(changes, ApplyMode::in_order);
     ASSERT_FALSE(in_order);
@@ -137,15 +124,15 @@ TEST_F(FqClassesOfTheKernel, TellWhatFailedAndWhatWasDone) {
     const auto together = fq_->apply(changes, ApplyMode::together);
     ASSERT_FALSE(together);
     EXPECT_EQ(together.error().applied, (std::vector<std::size_t>{0, 2}));
-    classes_.room = 2;
-    const Change more = AddClass{shared, slow};
+    apply({AddClass{shared, slow}});
+    const Change more = AddClass{tc_handle(1, 0x112), slow};
     EXPECT_FALSE(fq_->apply(std::span(&more, 1), ApplyMode::in_order));
     const Change filter = AddFilter{10, 1, *parse_ip_prefix("10.1.0.0/16"), trunk};
     EXPECT_EQ(fq_->apply(std::span(&filter, 1), ApplyMode::in_order).error().error.error_number, EOPNOTSUPP);
 }
 
 // One packet has one departure time, whatever its class.
-TEST_F(FqClassesOfTheKernel, PacketsAreAsLongAsTheShortestBurstOfAllClassesThatHavePackets) {
+TEST_F(BpfClassesOfTheKernel, PacketsAreAsLongAsTheShortestBurstOfAllClassesThatHavePackets) {
     constexpr std::uint32_t frame_bytes = 1538;
     const auto segments = [&] { return kernel_.device("eth0").segments_max; };
     apply({AddClass{.classid = trunk, .rate = {}, .burst_bytes = 10 * frame_bytes}});
@@ -167,13 +154,13 @@ TEST_F(FqClassesOfTheKernel, PacketsAreAsLongAsTheShortestBurstOfAllClassesThatH
     EXPECT_EQ(segments(), 20U) << "the device can do no more";
 }
 
-TEST_F(FqClassesOfTheKernel, BurstsOfAnEarlierRunCount) {
-    classes_.put(shared.minor(), {.burst_bytes = 4 * 1538});
+TEST_F(BpfClassesOfTheKernel, BurstsOfAnEarlierRunCount) {
+    ASSERT_TRUE(classes_.put(shared.minor(), {.burst_bytes = 4 * 1538}));
     apply({AddClass{.classid = guard, .rate = {}, .burst_bytes = 50 * 1538}});
     EXPECT_EQ(kernel_.device("eth0").segments_max, 4U);
 }
 
-TEST_F(FqClassesOfTheKernel, ALengthThatTheKernelRefusesFailsTheChange) {
+TEST_F(BpfClassesOfTheKernel, ALengthThatTheKernelRefusesFailsTheChange) {
     kernel_.refuse = [](const nlmsghdr& request) -> std::optional<FakeKernel::Refusal> {
         if (request.nlmsg_type != RTM_SETLINK) return std::nullopt;
         return FakeKernel::Refusal{EINVAL, "no"};
@@ -189,12 +176,102 @@ TEST_F(FqClassesOfTheKernel, ALengthThatTheKernelRefusesFailsTheChange) {
     EXPECT_EQ(kernel_.device("eth0").segments_max, 4U) << "the next change sets it";
 }
 
-TEST_F(FqClassesOfTheKernel, TheRootIsOursOnlyWithOurHandle) {
+TEST_F(BpfClassesOfTheKernel, AProgramSeesTheOldOneOrTheNewOneWhole) {
+    apply({AddClass{trunk, slow}});
+    const std::uint64_t before = tables_.places[trunk.minor()];
+    const headway_bpf_class old = tables_.classes[HEADWAY_BPF_CLASS_OF(before)];
+    tables_.clock(trunk).next_ticks = 7;
+    for (unsigned i = 1; i < HEADWAY_BPF_SPARE; ++i) {
+        apply({ChangeClassRate{trunk, fast}});
+        ASSERT_NE(HEADWAY_BPF_CLASS_OF(tables_.places[trunk.minor()]), HEADWAY_BPF_CLASS_OF(before)) << i;
+        ASSERT_EQ(std::memcmp(&tables_.classes[HEADWAY_BPF_CLASS_OF(before)], &old, sizeof(old)), 0)
+            << "who reads the old one meanwhile still has it, change " << i;
+    }
+    EXPECT_EQ(tables_.clock(trunk).next_ticks, 7U) << "the clock stays";
+}
+
+TEST_F(BpfClassesOfTheKernel, TheNextRunFindsThem) {
+    apply({AddClass{trunk, slow}, AddClass{.classid = shared, .rate = fast, .parent = trunk}, DeleteClass{trunk}});
+    MappedClasses next(tables_);
+    EXPECT_EQ(next.minors(), std::vector{shared.minor()});
+    for (const std::uint16_t minor : {0x200, 0x201}) EXPECT_TRUE(next.put(minor, {})) << minor;
+    EXPECT_EQ(next.put(0x202, {}).error().error_number, E2BIG) << "it knows which places are taken";
+    EXPECT_EQ(next.find(shared.minor())->bytes_per_s[0], fast.value);
+}
+
+TEST_F(BpfClassesOfTheKernel, ANewClassHasAClockThatHasNotBegun) {
+    apply({AddClass{trunk, slow}});
+    tables_.clock(trunk) = {7, 8, 9};
+    apply({DeleteClass{trunk}, AddClass{trunk, slow}, AddClass{shared, slow}, AddClass{guard, slow}});
+    for (const TcHandle one : {trunk, shared, guard}) EXPECT_EQ(state(one).packets, 0U) << one.to_string();
+}
+
+// ------------------------------------------------------------------------ the qdisc
+
+class BpfQdiscOfTheKernel : public BpfClassesOfTheKernel {
+protected:
+    void pace(bool knows_earlier) {
+        fq_.emplace(*link_, classes_, clock_, [] { return BitsPerSecond{1'000'000'000}; },
+                    ProgramPacing{ProgramQdisc::bpf, [this](int ifindex) -> Result<QdiscName> {
+                                      claims_.push_back(ifindex);
+                                      if (refusal_) return tl::unexpected(*refusal_);
+                                      kernel_.other_kinds.insert("headway");
+                                      return QdiscName();
+                                  },
+                                  knows_earlier});
+    }
+    [[nodiscard]] const FakeQdisc& root() { return kernel_.device("eth0").root; }
+
+    std::vector<int> claims_;
+    std::optional<Error> refusal_;
+};
+
+TEST_F(BpfQdiscOfTheKernel, IsNamedForTheDeviceAndMade) {
+    pace(false);
+    apply({AddRootQdisc{tc_handle(1, 0)}});
+    EXPECT_EQ(claims_, std::vector{link_->ifindex()});
+    EXPECT_EQ(root().kind, "headway");
+    EXPECT_EQ(root().handle, root_handle_of(ProgramQdisc::bpf).value);
+    EXPECT_EQ((*fq_->root_qdisc())->link_rate, BytesPerSecond{125'000'000}) << "it is ours";
+}
+
+TEST_F(BpfQdiscOfTheKernel, IsNotMadeWithoutItsName) {
+    pace(false);
+    refusal_ = Error{"no", EPERM};
+    const Change change = AddRootQdisc{tc_handle(1, 0)};
+    EXPECT_FALSE(fq_->apply(std::span(&change, 1), ApplyMode::in_order));
+    EXPECT_EQ(root().kind, "fq_codel");
+}
+
+TEST_F(BpfQdiscOfTheKernel, OfAnEarlierRunIsOursIfItKnowsTheseClasses) {
+    for (const bool knows : {true, false}) {
+        kernel_.device("eth0").root = {"headway", root_handle_of(ProgramQdisc::bpf).value, {}, {}};
+        pace(knows);
+        EXPECT_EQ((*fq_->root_qdisc())->is_default(), !knows) << "else it makes room";
+        apply({AddRootQdisc{tc_handle(1, 0)}});
+        EXPECT_FALSE((*fq_->root_qdisc())->is_default());
+    }
+}
+
+TEST_F(BpfQdiscOfTheKernel, EachProgramKnowsItsOwnRootOnly) {
+    for (const ProgramQdisc other : {ProgramQdisc::fq, ProgramQdisc::bpf}) {
+        for (const bool is_mq : {false, true}) {
+            const TcHandle handle = is_mq ? mq_handle_of(other) : root_handle_of(other);
+            const RootQdisc found{is_mq ? "mq" : kind_of(other), handle};
+            EXPECT_EQ(program_qdisc_of(found), other) << found.kind << " " << handle.to_string();
+            EXPECT_TRUE(is_ours(found));
+            EXPECT_FALSE(program_qdisc_of(RootQdisc{"pfifo", handle}));
+            EXPECT_FALSE(program_qdisc_of(RootQdisc{found.kind, tc_handle(0x8001, 0)}));
+        }
+    }
+}
+
+TEST_F(BpfClassesOfTheKernel, TheRootIsOursOnlyWithOurHandle) {
     const auto root = [&](const char* kind, std::uint32_t handle) {
         kernel_.device("eth0").root = {kind, handle, {}, {}};
         return **fq_->root_qdisc();
     };
-    EXPECT_EQ(root("fq", fq_root_handle.value).link_rate, BytesPerSecond{125'000'000});
+    EXPECT_EQ(root("fq", root_handle_of(ProgramQdisc::fq).value).link_rate, BytesPerSecond{125'000'000});
     EXPECT_EQ(root("fq", 0x80010000).link_rate, std::nullopt);
     EXPECT_TRUE(root("gap", 0x10000).is_default()) << "an earlier run's makes room";
     EXPECT_FALSE(root("htb", 0x10000).is_default());
