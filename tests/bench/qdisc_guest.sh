@@ -7,6 +7,7 @@
 #   case NAME            what follows is called so; starts with no qdisc
 #   link BPS             rate of the wire
 #   tc ARGUMENT...       a command for tc; @BUILD@ is the folder build
+#   pace MINOR=BPS...    Headway's BPF qdisc, with these classes
 #   count KEY=NUMBER...  calls the qdisc, sends nothing; see qdisc_bench/bench.h.
 #                        A trace becomes a file of results
 #   drive FRAME_BYTES FRAMES SECONDS
@@ -95,6 +96,7 @@ while read -r verb words; do
 	case $verb in
 	case) begin_case "$words" ;;
 	link) echo "$words" >$wire/rate_bps ;;
+	pace) "$HW_BUILD/bin/bpf_pacing" $dev $words ;;
 	tc) echo "${words//@BUILD@/$HW_BUILD}" >&3 ;;
 	count) count $words || true ;;
 	drive) drive $words || true ;;

@@ -19,7 +19,8 @@ CHARACTER = {
     "bbr": (13.0, 9.0, 300),
     "fq": (1.4, 0.1, 20), "htb": (1.14, 0.05, 12), "htb_sfq": (1.18, 0.06, 20),
     "fq_rates": (1.4, 0.1, 20), "htb_rates": (1.14, 0.05, 12), "htb_rates_sfq": (1.18, 0.06, 20),
-    "headway_timer": (1.02, 0.004, 0), "headway_fq": (1.03, 0.004, 0), "headway_alone": (1.03, 0.004, 0),
+    "headway_timer": (1.02, 0.004, 0), "headway_fq": (1.03, 0.004, 0), "headway_bpf": (1.03, 0.004, 0),
+    "headway_alone": (1.03, 0.004, 0),
     "headway": (1.01, 0.004, 0),
 }
 SIZES = (16 * KIB, 64 * KIB)

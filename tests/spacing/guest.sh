@@ -5,7 +5,7 @@
 # is spacing's, on the host.
 #   guest.sh CASE...
 # A case: NAME,LINK_MBIT,QDISC,CLASSES,INTERRUPT_NS  with CLASSES = SIZE:SHARE[+SIZE:SHARE]
-#   QDISC  gap, timer, htb, tbf, fq, nested; edt: fq with departure times of edt.bpf.c;
+#   QDISC  gap, timer, htb, tbf, fq, nested; edt: fq with departure times of edt.bpf.c; bpf: Headway's BPF qdisc;
 #          lost: gap on a device that drops gap frames, whose counters are then printed
 #   SIZE   frame in bytes without FCS; SHARE of the link in ten-thousandths
 #   INTERRUPT_NS  what another device's interrupts take, 0: there are none
@@ -106,6 +106,11 @@ set_up_qdisc() {
 		size=${1%:*} share=${1#*:}
 		tc qdisc add dev $dev root fq limit $fifo_limit flow_limit $fifo_limit timer_slack 0 \
 			quantum "$size" initial_quantum "$size" maxrate "$(frame_rate_bit "$size" "$share")"
+		;;
+	bpf)
+		share=${1#*:}
+		"$HW_BUILD/bin/bpf_pacing" $dev "$((0x$class))=$(($(share_rate "$share") * 8))"
+		tc filter add dev $dev egress bpf direct-action object-file "$HW_BUILD/bin/told_by_priority.bpf.o" section tc
 		;;
 	edt)
 		size=${1%:*}

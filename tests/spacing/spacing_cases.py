@@ -8,6 +8,7 @@ guest's clock runs slower by a factor, and the processor looks faster by it
 """
 
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,12 @@ def unpaced_frames(result):
     return result["stats"]["gap_wire_bytes"] / gap_per_frame
 
 
+def takes_bpf_qdiscs(kernel):
+    """Linux 6.16 and later."""
+    release = subprocess.run([ROOT / "tests/vm/kernels", kernel], check=True, text=True, capture_output=True).stdout
+    return tuple(int(word) for word in release.split("-")[0].split(".")[:2]) >= (6, 16)
+
+
 def run(kernel, cases, on_result=lambda done, name: None):
     """A result per class of each case, in any order; one guest for each factor.
 
@@ -101,7 +108,8 @@ def run(kernel, cases, on_result=lambda done, name: None):
 
 def run_guest(kernel, faster, words):
     files = [ROOT / "build/bin/spacing_stats", ROOT / "build/bin/send_frames",
-             ROOT / "build/bin/edt.bpf.o", shutil.which("chrt")]
+             ROOT / "build/bin/edt.bpf.o", ROOT / "build/bin/bpf_pacing", ROOT / "build/bin/told_by_priority.bpf.o",
+             shutil.which("chrt")]
     options = ["--kernel", kernel, "--faster", str(faster), "--timeout", "1500",
                *[word for file in files for word in ("--file", file)]]
     return guest_objects(options, [ROOT / "tests/spacing/guest.sh", *words])

@@ -165,13 +165,14 @@ TIMER = "backend timer"
 
 @dataclass(frozen=True)
 class Contender:
-    """`own`: the back end, for gap.  `many`: what 1000 lanes are to it."""
+    """`own`: the back end, for gap.  `many`: what 1000 lanes are to it.  `program`: bpf_pacing makes the qdisc."""
     key: str
     title: str
     lines: object
     paced: bool = True
     own: bool = False
     many: str = ""
+    program: bool = False
 
 
 CONTENDERS = [
@@ -190,6 +191,7 @@ CONTENDERS = [
     Contender("gap-parts", "gap, burst of 6 frames", gap_burst("backend gap", 6), own=True),
     Contender("gap-whole", "gap, burst of 44 frames", gap_burst("backend gap"), own=True),
     Contender("timer-whole", "gap timer, burst of 44 frames", gap_burst(TIMER), own=True),
+    Contender("bpf", "BPF qdisc (Linux 6.16 on)", lambda load: [], own=True, many="classes", program=True),
     Contender("htb", "htb, default class", htb, many="classes"),
     Contender("htb-u32", "htb, u32 filter", filtered(htb, "u32")),
     Contender("gap-u32", "gap, u32 filter", filtered(gap(), "u32"), own=True),
@@ -219,10 +221,11 @@ class Case:
         load = self.load
         count = {"dev": DEVICE, "frame_bytes": load.frame_bytes, "segments": load.segments,
                  "lanes": load.lanes, "backlog": load.backlog, "packets": load.packets, **self.extra}
-        if self.contender.many == "classes" and load.lanes > 1:
-            count |= {"classes": load.lanes, "priority": 0x10001}
+        if self.contender.program or (self.contender.many == "classes" and load.lanes > 1):
+            count |= {"classes": load.lanes, "priority": 0x10001, "told": int(self.contender.program)}
         return [f"case {self.name}", f"link {load.link_bps}",
                 *(f"tc {line}" for line in self.contender.lines(load)),
+                *(["pace " + " ".join(f"{i}={load.rate_bps // load.lanes}" for i in range(1, load.lanes + 1))] if self.contender.program else []),
                 "count " + " ".join(f"{key}={value}" for key, value in count.items())]
 
 
@@ -259,7 +262,7 @@ def phase_cases():
 
 
 def class_count_cases():
-    for key, most in (("gap", 10000), ("timer", 10000), ("htb", 1000)):
+    for key, most in (("gap", 10000), ("timer", 10000), ("bpf", 1000), ("htb", 1000)):
         for lanes in CLASS_COUNTS:
             if lanes <= most:
                 yield Case("classes", BY_KEY[key], Load(1514, lanes=lanes, backlog=2))
@@ -308,11 +311,12 @@ def drives():
                      f"maxrate {frame_rate}bit"), 0.8)
 
 
-def spacing():
+def spacing(with_bpf):
     """Both back ends with every frame and rate; all contenders with long frames, the
     processor idle and not."""
     cases = [*spacing_cases.one_class(spacing_cases.OWN, spacing_cases.FASTER, spacing_cases.SHARES)]
+    extra = ["bpf"] if with_bpf else []
     for interrupt_ns in (0, spacing_cases.INTERRUPT_NS):
-        cases += spacing_cases.one_class([*spacing_cases.OWN, *spacing_cases.PEERS], [1514],
+        cases += spacing_cases.one_class([*spacing_cases.OWN, *extra, *spacing_cases.PEERS], [1514],
                                          SPACING_SHARES, interrupt_ns=interrupt_ns)
     return list(dict.fromkeys(cases))

@@ -27,7 +27,7 @@ def run_cases(kernel, cases, out):
     script.write_text("".join(line + "\n" for case in cases for line in case.script()))
     results = {}
     guest_script = ROOT / "tests/bench/qdisc_guest.sh"
-    for result in run(kernel, [f"{script}:/cases", BUILD / "bin/send_frames",
+    for result in run(kernel, [f"{script}:/cases", BUILD / "bin/send_frames", BUILD / "bin/bpf_pacing",
                                 BUILD / "bin/phase_of_port.bpf.o"],
                       [guest_script, "/cases"], out):
         results[result["name"]] = result.get("count") or result["drive"]

@@ -9,6 +9,8 @@ HTB_LIMITS = {"u32": 0.5, "flower": 0.75}
 CLASSES_LIMIT = 100     # 10 000 classes: instructions more than 10
 PHASES_LIMIT = 20       # 16 phases in use: instructions more
 WHOLE_LIMIT = 20        # a GSO packet within the burst: instructions a frame
+BPF_WHOLE_LIMIT = 30    # by the BPF qdisc
+BPF_CLASSES_LIMIT = 1.3
 
 
 def cost(case, count):
@@ -97,6 +99,9 @@ def targets(costs):
     for back_end in ("gap", "timer"):
         yield target(f"{back_end}, GSO of {gso.segments} within the burst: instructions a frame",
                      find("cost", f"{back_end}-whole", gso)["sum"], WHOLE_LIMIT)
+    if find("cost", "bpf", gso):
+        yield target(f"bpf, GSO of {gso.segments}: instructions a frame", find("cost", "bpf", gso)["sum"], BPF_WHOLE_LIMIT)
+        yield target("bpf, 100 classes: times one", ratio("classes", "bpf", classes(100), "bpf", classes(1)), BPF_CLASSES_LIMIT)
     for back_end in ("gap", "timer"):
         yield target(f"{back_end}, 10 000 classes: instructions more than 10 classes",
                      find("classes", back_end, classes(10000))["sum"] -

@@ -43,6 +43,7 @@ struct bench_sum {
  * @segments: frames in a packet, if more than 1 to be segmented (TCP GSO)
  * @lanes: how many (class, destination) pairs take part
  * @classes: > 0: skb->priority is @priority + lane % @classes; 0: it is 0
+ * @told: 1: packets carry what Headway's classifier tells its BPF qdisc
  * @backlog: packets of each lane that the qdisc holds all the time.  0: one
  *	packet goes in and comes out, then one of the next lane
  * @packets: to be measured, after as many to warm up
@@ -55,6 +56,7 @@ struct bench {
 	u32		lanes;
 	u32		classes;
 	u32		priority;
+	u32		told;
 	u32		backlog;
 	u32		packets;
 	u32		trace;

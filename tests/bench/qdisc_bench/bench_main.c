@@ -36,6 +36,7 @@ static const struct bench_key {
 	{ "lanes",		offsetof(struct bench, lanes) },
 	{ "classes",		offsetof(struct bench, classes) },
 	{ "priority",		offsetof(struct bench, priority) },
+	{ "told",		offsetof(struct bench, told) },
 	{ "backlog",		offsetof(struct bench, backlog) },
 	{ "packets",		offsetof(struct bench, packets) },
 	{ "trace",		offsetof(struct bench, trace) },

@@ -11,6 +11,7 @@
 #include <net/tcp.h>
 
 #include "bench.h"
+#include "qdisc_told.h"
 
 #define BENCH_HEADER_BYTES	(ETH_HLEN + sizeof(struct iphdr) + sizeof(struct tcphdr))
 #define BENCH_PAGE_ORDER	3	/* as TCP's own payload pages */
@@ -93,6 +94,18 @@ static void bench_add_payload(struct bench *b, struct sk_buff *skb)
 	}
 }
 
+/* Writes what the classifier at the device's egress tells the qdisc. */
+static void bench_packet_tell(const struct bench *b, struct sk_buff *skb)
+{
+	u32 *told = (u32 *)qdisc_skb_cb(skb)->data;
+
+	told[HEADWAY_TOLD_MAGIC] = HEADWAY_QDISC_MAGIC;
+	told[HEADWAY_TOLD_CLASS] = TC_H_MIN(skb->priority);
+	told[HEADWAY_TOLD_ENTRY] = 0;
+	told[HEADWAY_TOLD_BYTES] = max(qdisc_pkt_len(skb), 60U) + b->segments * 24;
+	told[HEADWAY_TOLD_TURN] = skb->mark & ~BENCH_MARK_MASK;
+}
+
 /* Sets what the core sets each time, before a packet reaches the qdisc. */
 void bench_packet_renew(const struct bench *b, struct sk_buff *skb)
 {
@@ -100,6 +113,8 @@ void bench_packet_renew(const struct bench *b, struct sk_buff *skb)
 	memset(skb->cb, 0, sizeof(skb->cb));
 	qdisc_skb_cb(skb)->pkt_len = skb->len +
 				     (b->segments - 1) * BENCH_HEADER_BYTES;
+	if (b->told)
+		bench_packet_tell(b, skb);
 }
 
 struct sk_buff *bench_packet_new(struct bench *b, u32 lane)

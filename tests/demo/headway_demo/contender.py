@@ -106,6 +106,8 @@ CONTENDERS = {contender.name: contender for contender in (
                                                  " qdisc paces with a timer", HEADWAY, ("helper",)),
     Contender("headway_fq", "Headway, fq", "as Headway, without its kernel module: the kernel's own fq"
                                            " paces", HEADWAY, ("helper",)),
+    Contender("headway_bpf", "Headway, bpf", "as Headway, without its kernel module: a qdisc that is a BPF program"
+                                             " paces (Linux 6.16 and later)", HEADWAY, ("helper",)),
     Contender("headway_alone", "Headway, no root", "the MPI helper and the job's own planner; the nodes as they are",
               HEADWAY, ALONE, setup="stock"),
     Contender("headway", "Headway", "gap qdisc, headwayd and the MPI helper; nothing set by hand",

@@ -1,0 +1,1 @@
+../../../userspace/phase/qdisc_told.h
