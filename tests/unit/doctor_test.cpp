@@ -67,7 +67,7 @@ TEST(Doctor, TimeOutsComeFirstAndNameTheirLength) {
     expect(Weight::stalls, "12 retransmission time-outs in 5 s: each has held a connection for 200 ms",
            [](Look& look) {
                look.tcp["TCPTimeouts"] += 12;
-               look.settings["tcp_sack"] = "0";
+               look.settings["tcp_recovery"] = "0";
            });
     expect(Weight::stalls, "for 5 ms or more", [](Look& look) {
         look.tcp["TCPTimeouts"] += 1;
@@ -86,6 +86,91 @@ TEST(Doctor, RetransmissionsWithoutTimeOutsCountFromOneInAThousand) {
     expect(Weight::loses, "11 of 10000 segments were sent again", sent_again(11));
 }
 
+TEST(Doctor, WithoutSelectiveAcknowledgementsLossesHaveACause) {
+    const auto without_sack = [](std::uint64_t again, std::uint64_t timeouts) {
+        return [=](Look& look) {
+            look.settings["tcp_sack"] = "0";
+            look.tcp["OutSegs"] += 10'000;
+            look.tcp["RetransSegs"] += again;
+            look.tcp["TCPTimeouts"] += timeouts;
+        };
+    };
+    expect(Weight::slows, "tcp_sack is 0", without_sack(0, 0));
+    expect(Weight::loses, "tcp_sack is 0", without_sack(100, 0));
+    expect(Weight::stalls, "tcp_sack is 0", without_sack(100, 1));
+}
+
+/// Returns a change after which a connection to b0 has counted this.
+auto connected(const TcpInfoCounts& counts) {
+    return [counts](Look& look) { look.paths.front().connections[1] = counts; };
+}
+
+TEST(Doctor, FullSegmentsThatVanishAreAnMtu) {
+    TcpInfoCounts counts;
+    counts.acknowledged_bytes = 38;
+    counts.segment_bytes = 1448;
+    counts.retransmissions = 2;
+    expect(Weight::loses, "small packets reach b0 and those of full size do not", connected(counts));
+    counts.retransmissions = 1;
+    EXPECT_EQ(first_after(connected(counts)).seen, "nothing");
+    counts.retransmissions = 2;
+    counts.acknowledged_bytes = 1448;
+    EXPECT_EQ(first_after(connected(counts)).seen, "nothing") << "one has arrived";
+    counts.acknowledged_bytes = 0;
+    EXPECT_EQ(first_after(connected(counts)).seen, "nothing") << "nothing arrives, whatever its size";
+}
+
+TEST(Doctor, AConnectionTellsWhatItWaitsFor) {
+    TcpInfoCounts counts;
+    counts.busy_us = 1'000'000;
+    counts.receiver_limited_us = 510'000;
+    expect(Weight::slows, "b0 receives too slowly: its receive window was full in 51 %", connected(counts));
+    counts.receiver_limited_us = 500'000;
+    EXPECT_EQ(first_after(connected(counts)).seen, "nothing");
+    counts.send_buffer_limited_us = 510'000;
+    expect(Weight::slows, "the send buffer (tcp_wmem, 4096 16384 4194304) was too small", connected(counts));
+    counts.busy_us = 99'999;
+    EXPECT_EQ(first_after(connected(counts)).seen, "nothing") << "too short to tell";
+}
+
+TEST(Doctor, WithoutWindowScalingTheReceiverIsNotBlamed) {
+    Look look = healthy(), before = look;
+    TcpInfoCounts& counts = look.paths.front().connections[1];
+    counts.busy_us = counts.receiver_limited_us = 1'000'000;
+    look.settings["tcp_window_scaling"] = "0";
+    const auto findings = found(before, look);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings.front().to_do, "sysctl -w net.ipv4.tcp_window_scaling=1");
+}
+
+TEST(Doctor, WhatAConnectionWaitedForBeforeTheLookIsNoReason) {
+    Look look = healthy();
+    TcpInfoCounts& counts = look.paths.front().connections[1];
+    counts.busy_us = counts.receiver_limited_us = 1'000'000;
+    EXPECT_TRUE(found(look, look).empty());
+}
+
+TEST(Doctor, ReorderingCountsFromTenEvents) {
+    const auto reordered = [](std::uint64_t events) {
+        return [events](Look& look) { look.tcp["TCPSACKReorder"] += events; };
+    };
+    EXPECT_EQ(first_after(reordered(9)).seen, "nothing");
+    expect(Weight::loses, "out of order 10 times", reordered(10));
+}
+
+TEST(Doctor, ACardThatHasNegotiatedBadlyIsTold) {
+    const auto runs_at = [](const char* speed) {
+        return [speed](Look& look) { look.devices["eth0"].facts["speed"] = speed; };
+    };
+    expect(Weight::slows, "eth0 runs at 100 Mbit/s only", runs_at("100"));
+    EXPECT_EQ(first_after(runs_at("1000")).seen, "nothing");
+    const auto tunnel = [](Look& look) {
+        look.devices["eth0"].facts["speed"] = "10";
+        look.devices["eth0"].facts["driver_name"] = "tun";
+    };
+    EXPECT_EQ(first_after(tunnel).seen, "nothing") << "its driver makes that number up";
+}
+
 TEST(Doctor, TimeOutsBeforeTheLookAreNoReason) {
     Look look = healthy();
     look.tcp["TCPTimeouts"] = 1000;
@@ -98,6 +183,14 @@ TEST(Doctor, WhatADeviceLosesOrSlows) {
     };
     expect(Weight::loses, "half duplex", fact("duplex", "half"));
     expect(Weight::loses, "no link", fact("carrier", "0"));
+    const auto states = [](const char* carrier) {
+        return [carrier](Look& look) {
+            look.devices["eth0"].facts["carrier"] = carrier;
+            look.devices["eth0"].facts["operstate"] = "down";
+        };
+    };
+    expect(Weight::loses, "no link", states(""));
+    EXPECT_EQ(first_after(states("1")).seen, "nothing") << "operstate is late";
     expect(Weight::slows, "tso is off", fact("tso", "off"));
     expect(Weight::note, "which drops PAUSE frames", fact("driver_name", "i40e"));
     expect(Weight::note, "which drops PAUSE frames", fact("driver_name", "ice"));
@@ -119,7 +212,10 @@ TEST(Doctor, SomebodysShaperIsTold) {
             look.devices["eth0"].is_qdisc_default = is_default;
         };
     };
-    expect(Weight::note, "the qdisc tbf", qdisc("tbf", false));
+    expect(Weight::note, "the qdisc htb", qdisc("htb", false));
+    expect(Weight::loses, "the qdisc tbf", qdisc("tbf", false));
+    expect(Weight::loses, "the qdisc netem", qdisc("netem", false));
+    EXPECT_EQ(first_after(qdisc("netem", false)).to_do.find("tc qdisc del dev eth0 root"), 0U);
     EXPECT_EQ(first_after(qdisc("fq", false)).seen, "nothing");
     EXPECT_EQ(first_after(qdisc("tbf", true)).seen, "nothing");
     EXPECT_EQ(first_after(qdisc("gap", false)).seen, "nothing") << "headwayd answers";
@@ -173,7 +269,7 @@ TEST(Doctor, BuffersMustHoldWhatIsUnderWay) {
 }
 
 TEST(Doctor, PathsAndInterfaces) {
-    expect(Weight::slows, "have 1400 bytes at most", [](Look& look) { look.paths.front().mtu_bytes = 1400; });
+    expect(Weight::slows, "the route to b0 has an MTU of 1400 bytes", [](Look& look) { look.paths.front().mtu_bytes = 1400; });
     expect(Weight::note, "b0 is this node itself", [](Look& look) { look.paths.front().device = "lo"; });
     expect(Weight::note, "docker0 (172.17.0.1)", [](Look& look) { look.addresses["docker0"] = "172.17.0.1"; });
 }

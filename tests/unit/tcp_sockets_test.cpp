@@ -36,6 +36,11 @@ public:
         info.tcpi_total_retrans = 12;
         info.tcpi_rtt = 340;
         info.tcpi_dsack_dups = 3;
+        info.tcpi_bytes_acked = 700'000;
+        info.tcpi_snd_mss = 1'448;
+        info.tcpi_busy_time = 90'000;
+        info.tcpi_rwnd_limited = 60'000;
+        info.tcpi_sndbuf_limited = 20'000;
         std::array<std::byte, 280> payload{};
         std::memcpy(payload.data(), &info, sizeof(info));
         payload[240] = std::byte{5};
@@ -51,10 +56,12 @@ private:
 TEST(TcpSockets, TimeoutsAreToldBySocketWhereTheKernelCountsThem) {
     Told older(AF_INET, "10.1.0.3", 232);
     EXPECT_EQ(decode_tcp_flow(older.message()),
-              (TcpFlow{{1'000, 12, std::nullopt, 340, 3}, 0x0123456789abcdef, *parse_ip_prefix("10.1.0.3")}));
+              (TcpFlow{{1'000, 12, std::nullopt, 340, 3, 700'000, 1'448, 90'000, 60'000, 20'000},
+                       0x0123456789abcdef, *parse_ip_prefix("10.1.0.3")}));
     Told newer(AF_INET6, "fd00:1::3", 248);
     EXPECT_EQ(decode_tcp_flow(newer.message()),
-              (TcpFlow{{1'000, 12, 5, 340, 3}, 0x0123456789abcdef, *parse_ip_prefix("fd00:1::3")}));
+              (TcpFlow{{1'000, 12, 5, 340, 3, 700'000, 1'448, 90'000, 60'000, 20'000},
+                       0x0123456789abcdef, *parse_ip_prefix("fd00:1::3")}));
 }
 
 TEST(TcpSockets, AnIPv4AddressOfASocketForBothIsOne) {

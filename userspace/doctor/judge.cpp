@@ -18,6 +18,12 @@ using nlohmann::json;
 constexpr double system_rto_min_ms = 200;  // TCP_RTO_MIN of Linux
 // A class that sends so much more than its rate is not paced.
 constexpr double rate_tolerance = 1.02;
+// Shares of less time may be a connection's beginning.
+constexpr std::uint64_t busy_that_tells_us = 100'000;
+// A few are seen where packets are lost.
+constexpr std::uint64_t reorderings_that_tell = 10;
+// Cards of clusters are faster; who runs at 100 Mbit/s has negotiated badly.
+constexpr std::uint64_t slowest_card_bps = 100'000'000;
 
 /// Drivers of cards that drop the PAUSE frames of everybody but their own firmware, by a
 /// filter that the driver installs: so gap frames take no time there.
@@ -40,7 +46,11 @@ public:
         : before_(before), after_(after), sent_(sent_between(before, after)), seconds_(seconds) {}
 
     [[nodiscard]] std::vector<Finding> findings() && {
+        judge_window_scaling();
+        for (const HostPath& path : after_.paths) judge_connections(path);
+        judge_selective_acknowledgements();
         for (const auto& [name, device] : after_.devices) judge_device(name, device);
+        judge_reordering();
         judge_losses();
         judge_tcp();
         for (const HostPath& path : after_.paths) judge_path(path);
@@ -68,6 +78,90 @@ private:
         return earlier != before_.devices.end() ? now - std::min(earlier->second.counter(counter), now) : 0;
     }
 
+    [[nodiscard]] bool is_lossy() const {
+        return static_cast<double>(sent_.again) > retransmitted_share * static_cast<double>(sent_.segments);
+    }
+
+    /// The connections' own evidence of what they wait for.
+    void judge_connections(const HostPath& path) {
+        std::uint64_t busy_us = 0, receiver_us = 0, send_buffer_us = 0;
+        bool full_segments_vanish = false;
+        for (const auto& [cookie, now] : path.connections) {
+            const TcpInfoCounts earlier = counted_before(before_, cookie);
+            busy_us += now.busy_us - std::min(earlier.busy_us, now.busy_us);
+            receiver_us += now.receiver_limited_us - std::min(earlier.receiver_limited_us, now.receiver_limited_us);
+            send_buffer_us +=
+                now.send_buffer_limited_us - std::min(earlier.send_buffer_limited_us, now.send_buffer_limited_us);
+            full_segments_vanish = full_segments_vanish || has_sent_no_full_segment(earlier, now);
+        }
+        if (full_segments_vanish) add_full_segments_vanish(path);
+        if (busy_us < busy_that_tells_us) return;
+        // Without window scaling the window is small however fast the receiver is.
+        if (2 * receiver_us > busy_us && !is_window_scaling_off()) add_receiver_is_slow(path, 100 * receiver_us / busy_us);
+        if (2 * send_buffer_us > busy_us) add_send_buffer_is_small(path, 100 * send_buffer_us / busy_us);
+    }
+
+    /// Small segments have arrived, and full ones are sent again and again.
+    [[nodiscard]] static bool has_sent_no_full_segment(const TcpInfoCounts& earlier, const TcpInfoCounts& now) {
+        return now.acknowledged_bytes > 0 && now.acknowledged_bytes < now.segment_bytes &&
+               now.retransmissions >= earlier.retransmissions + 2;
+    }
+
+    void add_full_segments_vanish(const HostPath& path) {
+        add_cause_of_losses(
+            fmt::format("small packets reach {} and those of full size do not: a link on the way has a smaller MTU "
+                        "than {}, and nobody says so.",
+                        path.host, path.device),
+            fmt::format("ping -M do -s 1372 {} and other sizes find the largest that arrives, and 28 more is the MTU to "
+                        "set (ip link set dev {} mtu ...).  Until then: sysctl -w net.ipv4.tcp_mtu_probing=1",
+                        path.host, path.device));
+    }
+
+    void add_receiver_is_slow(const HostPath& path, std::uint64_t percent) {
+        add(Weight::slows,
+            fmt::format("{} receives too slowly: its receive window was full in {} % of the time in which there was "
+                        "data to send.",
+                        path.host, percent),
+            fmt::format("On {0}, ss -tmi tells whether its program leaves data unread (Recv-Q).  If it does not, the "
+                        "buffer is too small: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 6291456\"",
+                        path.host));
+    }
+
+    void add_send_buffer_is_small(const HostPath& path, std::uint64_t percent) {
+        add(Weight::slows,
+            fmt::format("the send buffer (tcp_wmem, {}) was too small for the connections to {} in {} % of the time in "
+                        "which there was data to send.",
+                        after_.setting("tcp_wmem"), path.host, percent),
+            "sysctl -w net.ipv4.tcp_wmem=\"4096 16384 4194304\", or a larger SO_SNDBUF where the program sets one.");
+    }
+
+    [[nodiscard]] bool is_window_scaling_off() const { return after_.setting("tcp_window_scaling") == "0"; }
+
+    void judge_window_scaling() {
+        if (!is_window_scaling_off()) return;
+        add(Weight::slows,
+            "window scaling is off (tcp_window_scaling is 0): a connection has no more than 64 KiB under way.",
+            "sysctl -w net.ipv4.tcp_window_scaling=1");
+    }
+
+    void judge_selective_acknowledgements() {
+        if (after_.setting("tcp_sack") != "0") return;
+        const Weight weight = !is_lossy() ? Weight::slows : sent_.timeouts > 0 ? Weight::stalls : Weight::loses;
+        add(weight,
+            "selective acknowledgements are off (tcp_sack is 0): several losses in a window cost a round trip or a "
+            "time-out each.",
+            "sysctl -w net.ipv4.tcp_sack=1");
+    }
+
+    void judge_reordering() {
+        const auto events = tcp_rose("TCPSACKReorder") + tcp_rose("TCPTSReorder");
+        if (events < reorderings_that_tell) return;
+        add(Weight::loses,
+            fmt::format("packets have arrived out of order {} times in {:.0f} s.", events, seconds_),
+            "Let switches and bonds choose links by a hash of addresses and ports (bonding's xmit_hash_policy=layer3+4), "
+            "not packet by packet.");
+    }
+
     void judge_losses() {
         if (sent_.timeouts > 0) {
             add(Weight::stalls,
@@ -79,12 +173,17 @@ private:
                 "change ... rto_min 5ms).");
             return;
         }
-        if (static_cast<double>(sent_.again) <= retransmitted_share * static_cast<double>(sent_.segments)) return;
+        if (!is_lossy()) return;
         add(Weight::loses,
             fmt::format("{} of {} were sent again in {:.0f} s, without a time-out.", sent_.again,
                         counted(sent_.segments, "segment"), seconds_),
             "headway doctor --seconds 60 tells whether time-outs come of it; if none do, TCP repairs these "
             "losses within a round trip.");
+    }
+
+    [[nodiscard]] std::uint64_t tcp_rose(const char* counter) const {
+        const auto now = after_.tcp_counter(counter);
+        return now - std::min(before_.tcp_counter(counter), now);
     }
 
     void judge_device(const std::string& name, const DeviceLook& device) {
@@ -101,13 +200,23 @@ private:
     }
 
     void judge_link(const std::string& name, const DeviceLook& device) {
-        if (device.fact("carrier") == "0" || device.fact("operstate") == "down") {
+        // operstate follows the carrier within a second, and a device that is down tells of no carrier
+        const std::string carrier = device.fact("carrier");
+        if (carrier == "0" || (carrier.empty() && device.fact("operstate") == "down")) {
             add_cause_of_losses(fmt::format("{} has no link.", name),
                 "Look at the cable and the port of the switch.");
         }
         if (device.fact("duplex") == "half") {
             add_cause_of_losses(fmt::format("{} works in half duplex: data and acknowledgements collide.", name),
                 fmt::format("Let both ends negotiate (ethtool -s {} autoneg on).", name));
+        }
+        // a tunnel's speed is a number that its driver made up
+        const bool is_card = device.fact("driver_name") != "tun";
+        if (const auto speed = device.speed(); is_card && speed && speed->value <= slowest_card_bps) {
+            add(Weight::slows, fmt::format("{} runs at {} only.", name, rate_to_text(*speed)),
+                fmt::format("ethtool -s {} autoneg on, and if that does not mend it another cable or port; ethtool {} "
+                            "tells what both ends offer.",
+                            name, name));
         }
         if (const auto broken = device_rose(name, "statistics/rx_crc_errors"); broken > 0) {
             add_cause_of_losses(
@@ -180,7 +289,14 @@ private:
             judge_kernel(name, device);
             return;
         }
-        for (const char* shaper : {"tbf", "htb", "netem", "hfsc", "cake", "cbq"}) {
+        for (const char* forgotten : {"tbf", "netem"}) {
+            if (device.qdisc != forgotten) continue;
+            add_cause_of_losses(
+                fmt::format("somebody has given {} the qdisc {}, which limits, delays or drops what it sends.", name,
+                            forgotten),
+                fmt::format("tc qdisc del dev {} root, unless it is meant to be there.", name));
+        }
+        for (const char* shaper : {"htb", "hfsc", "cake", "cbq"}) {
             if (device.qdisc != shaper) continue;
             add(Weight::note,
                 fmt::format("somebody has given {} the qdisc {}, which may limit or delay what it sends.",
@@ -193,7 +309,7 @@ private:
     void judge_kernel(const std::string& name, const DeviceLook& device) {
         const std::string why = why_kernel_is_not_tested(device.fact("kernel"));
         if (device.qdisc == "gap" || why.empty()) return;
-        add(Weight::note, fmt::format("{} is paced by fq, whose gaps are less exact than those of sch_gap: {}.", name, why),
+        add(Weight::note, fmt::format("{} is paced less exactly than by the module sch_gap: {}.", name, why),
             "Boot one of these kernels; headway-dkms builds the module for it.");
     }
 
@@ -214,10 +330,6 @@ private:
             {"tcp_recovery", [](std::uint64_t value) { return (value & 1) == 0; }, Weight::slows,
              "RACK is off (tcp_recovery): lost retransmissions are found by time-outs only.",
              "sysctl -w net.ipv4.tcp_recovery=1"},
-            {"tcp_sack", is_zero, Weight::slows,
-             "selective acknowledgements are off (tcp_sack is 0): several losses in a window cost a round "
-             "trip or a time-out each.",
-             "sysctl -w net.ipv4.tcp_sack=1"},
             {"tcp_moderate_rcvbuf", is_zero, Weight::slows,
              "receive buffers do not grow by themselves (tcp_moderate_rcvbuf is 0).",
              "sysctl -w net.ipv4.tcp_moderate_rcvbuf=1"},
@@ -246,9 +358,11 @@ private:
         if (device == after_.devices.end()) return;
         if (path.mtu_bytes != 0 && path.mtu_bytes < number_in(device->second.fact("mtu"))) {
             add(Weight::slows,
-                fmt::format("packets to {} have {} bytes at most, and {} could send {}.", path.host,
+                fmt::format("the route to {} has an MTU of {} bytes, and {} could send {}.", path.host,
                             path.mtu_bytes, path.device, device->second.fact("mtu")),
-                "Give the whole way the same MTU, or remove the route's.");
+                fmt::format("Give the whole way the same MTU, or remove the route's: ip route show to match {}, and "
+                            "ip route replace with the same words but mtu.",
+                            path.address));
         }
         judge_buffers(path, device->second);
     }
@@ -267,8 +381,17 @@ private:
                             largest, setting, needed_bytes, path.host,
                             rate_to_text(*speed),
                             path.longest_rtt_us() / 1e3),
-                fmt::format("Make the last number of net.ipv4.{} {:.0f} or more.", setting, 2 * needed_bytes));
+                fmt::format("sysctl -w net.ipv4.{}=\"{} {:.0f}\"", setting, first_two_of(after_.setting(setting)),
+                            2 * needed_bytes));
         }
+    }
+
+    /// The least and the usual size of a setting of three sizes.
+    static std::string first_two_of(const std::string& sizes) {
+        std::istringstream words(sizes);
+        std::string least, usual;
+        words >> least >> usual;
+        return least + " " + usual;
     }
 
     /// Open MPI uses all interfaces that are up, and MPICH's UCX the fastest ones.
@@ -354,6 +477,14 @@ double least_rto_ms(const Look& look) {
     return least;
 }
 
+TcpInfoCounts counted_before(const Look& look, std::uint64_t cookie) {
+    for (const HostPath& path : look.paths) {
+        const auto found = path.connections.find(cookie);
+        if (found != path.connections.end()) return found->second;
+    }
+    return {};
+}
+
 Sent sent_between(const Look& before, const Look& after) {
     const auto rose = [&](const char* name) {
         return after.tcp_counter(name) - std::min(before.tcp_counter(name), after.tcp_counter(name));
@@ -362,11 +493,7 @@ Sent sent_between(const Look& before, const Look& after) {
     Sent sent{rose("OutSegs"), rose("RetransSegs"), timeouts - std::min(timeouts, of_opening)};
     for (const HostPath& path : after.paths) {
         for (const auto& [cookie, now] : path.connections) {
-            TcpInfoCounts earlier;
-            for (const HostPath& old : before.paths) {
-                const auto found = old.connections.find(cookie);
-                if (found != old.connections.end()) earlier = found->second;
-            }
+            const TcpInfoCounts earlier = counted_before(before, cookie);
             sent.hosts_segments += now.segments - std::min(now.segments, earlier.segments);
             sent.hosts_again += now.retransmissions - std::min(now.retransmissions, earlier.retransmissions);
         }

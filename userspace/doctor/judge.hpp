@@ -43,6 +43,9 @@ struct Sent {
 };
 [[nodiscard]] Sent sent_between(const Look& before, const Look& after);
 
+/// What a connection has counted before a look; nothing: it was not there yet.
+[[nodiscard]] TcpInfoCounts counted_before(const Look& look, std::uint64_t cookie);
+
 /// The least retransmission time-out towards a host: its route's, or the system's.
 [[nodiscard]] double rto_min_ms(const Look& look, const HostPath& path);
 /// Of the hosts that were named, the least.

@@ -47,7 +47,7 @@ struct DeviceLook {
     std::map<std::string, std::uint64_t> counters;
     std::string qdisc = "noqueue";  ///< at the root
     bool is_qdisc_default = true;   ///< the kernel's own, installed by nobody
-    bool is_qdisc_ours = false;     ///< gap, or the fq that headwayd makes
+    bool is_qdisc_ours = false;     ///< gap, or what headwayd makes without its module
 
     /// "": it is not known.
     [[nodiscard]] std::string fact(const std::string& name) const;

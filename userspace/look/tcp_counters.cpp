@@ -28,10 +28,14 @@ std::optional<Number> number_at(std::span<const std::byte> info, std::size_t off
 
 TcpInfoCounts counts_in(std::span<const std::byte> info) {
     const auto number = [&](std::size_t offset) { return number_at<std::uint32_t>(info, offset).value_or(0); };
+    const auto long_number = [&](std::size_t offset) { return number_at<std::uint64_t>(info, offset).value_or(0); };
     const std::uint32_t retransmissions = number(offsetof(tcp_info, tcpi_total_retrans));
     return {number(offsetof(tcp_info, tcpi_data_segs_out)), retransmissions,
             number_at<std::uint16_t>(info, total_rto_offset), number(offsetof(tcp_info, tcpi_rtt)),
-            std::min(retransmissions, number(offsetof(tcp_info, tcpi_dsack_dups)))};
+            std::min(retransmissions, number(offsetof(tcp_info, tcpi_dsack_dups))),
+            long_number(offsetof(tcp_info, tcpi_bytes_acked)), number(offsetof(tcp_info, tcpi_snd_mss)),
+            long_number(offsetof(tcp_info, tcpi_busy_time)), long_number(offsetof(tcp_info, tcpi_rwnd_limited)),
+            long_number(offsetof(tcp_info, tcpi_sndbuf_limited))};
 }
 
 namespace {

@@ -20,6 +20,11 @@ struct TcpInfoCounts {
     /// Retransmissions of what had arrived, as the receiver says (DSACK): probes, and early
     /// time-outs.
     std::uint64_t needless_retransmissions = 0;
+    std::uint64_t acknowledged_bytes = 0;
+    std::uint32_t segment_bytes = 0;            ///< of a full segment, 0: unknown
+    std::uint64_t busy_us = 0;                  ///< while there was data to send; of these
+    std::uint64_t receiver_limited_us = 0;      ///< the receiver's window was full
+    std::uint64_t send_buffer_limited_us = 0;   ///< the send buffer was too small for the window
 
     /// Less when the receiver tells of one that it had already.
     [[nodiscard]] std::uint64_t needed_retransmissions() const { return retransmissions - needless_retransmissions; }
