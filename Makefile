@@ -140,6 +140,10 @@ bench-map: packages tests ## where Headway helps: 240 scenes, Headway and others
 npb: packages ## build the NAS Parallel Benchmarks of NPB=DIRECTORY for bench-apps (CLASSES="S W")
 	@tests/apps/build-npb "$(NPB)" $(CLASSES)
 
+.PHONY: bench-doctor
+bench-doctor: packages tests ## how many known faults of networks headway doctor names first, and what it says of healthy ones
+	@tests/doctor/bed
+
 .PHONY: bench-model
 bench-model: packages ## how fast the models are, and PlogPT beside SimGrid
 	@tests/lib/install-packages packages-bench.txt

@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds each scene in a guest, as root, and lets headway doctor look at it; tests/doctor/bed starts it.
+
+usage: guest.py [SCENE...]
+
+KTAP on standard output: a case for each fault and each healthy network, and a line that counts them.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+from faults import FAULTS  # noqa: E402
+from healthy import HEALTHY  # noqa: E402
+
+BED = Path("/tmp/bed")      # in memory: a program that waits for the host's disk is late in virtual time
+PROGRAMS = {"headway": Path(os.environ["HW_BUILD"]) / "bin/headway", "iperf3": Path("/usr/bin/iperf3"),
+            "timeout": Path("/usr/bin/timeout"), "sleep": Path("/usr/bin/sleep"),
+            "traffic.py": HERE / "traffic.py"}
+LIMIT_S = 600               # only ends what hangs
+PRELUDE = f"""
+set -euo pipefail
+. {HERE.parent}/lib/topology.sh
+hw_set_wire_of() {{ hw_node "$1" bash -c '
+    cd /sys/class/net/eth0/simwire; echo $0 >rate_bps; echo $1 >delay_ns; echo $2 >ring_frames' "${{@:2}}"; }}
+"""
+
+
+class SceneFailed(Exception):
+    """The scene could not be built, or doctor did not answer; the sentence says why."""
+
+
+def bash(script):
+    """Runs it with the functions of topology.sh and returns what it prints."""
+    done = subprocess.run(["bash", "-c", PRELUDE + script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=LIMIT_S, check=False)
+    if done.returncode:
+        raise SceneFailed(f"status {done.returncode} of: {script}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def copy_programs():
+    BED.mkdir(exist_ok=True)
+    for name, source in PROGRAMS.items():
+        (BED / name).write_bytes(source.read_bytes())
+        (BED / name).chmod(0o755)
+
+
+def build(scene):
+    bash(f"hw_two_clusters {scene.nodes} {scene.host_mbit} {scene.trunk_mbit} {scene.trunk_delay_us} "
+         f"{scene.port_buffer_bytes} {scene.trunk_buffer_bytes}")
+    bash(f"""
+        hw_each_node ethtool -K eth0 tso on     # as a card's driver has it
+        {scene.put_in}
+        for port in 5201 5202 5203 5204 5205; do
+            hw_node_spawn {scene.host} /dev/null {BED}/iperf3 -s -p $port
+        done
+        for kind in slow fast; do hw_node_spawn {scene.host} /dev/null python3 {BED}/traffic.py $kind; done
+        hw_listening() {{ [[ $(hw_node {scene.host} ss -Hltn | wc -l) -ge 7 ]]; }}
+        hw_wait_for 60 hw_listening""")
+
+
+def look(scene):
+    """What doctor says while the job runs."""
+    address = bash(f"hw_node_address {scene.host}").strip()
+    job = scene.job.format(address=address, bed=BED)
+    senders = "".join(f"hw_node_spawn {node} /dev/null {BED}/iperf3 -c {address} -p {port} -t 2; "
+                      for port, node in enumerate(scene.others, 5202))
+    text = bash(f"{senders} hw_node a0 {BED}/headway doctor --json {scene.host} -- {job} "
+                "2>/tmp/bed/errors >/tmp/bed/words || true; cat /tmp/bed/words")
+    start = text.find('{\n  "format"')      # the job's own words come first
+    if start < 0:
+        raise SceneFailed(f"doctor printed no JSON: {text[-500:]}{(BED / 'errors').read_text()[-1000:]}")
+    return json.JSONDecoder().raw_decode(text[start:])[0]
+
+
+def answer(scene):
+    try:
+        build(scene)
+        return look(scene)
+    finally:
+        bash("hw_down")
+
+
+def causes(said):
+    """What harms, the most important first: notes do not."""
+    return [finding for finding in said["findings"] if finding["weight"] != "note"]
+
+
+def is_named_first(fault, said):
+    """Whether the first cause is the fault, with its command."""
+    findings = causes(said)
+    return bool(findings and re.search(fault.first, findings[0]["seen"])
+                and re.search(fault.remedy, findings[0].get("to_do", "")))
+
+
+def told(said):
+    lines = [f"verdict: {said['verdict']['answer']}: {said['verdict']['why']}"]
+    for finding in said["findings"]:
+        lines.append(f"{finding['weight']}: {finding['seen']} => {finding.get('to_do', '')}")
+    return "".join(f"#   {line}\n" for line in lines)
+
+
+class Tally:
+    """Counts and prints the cases."""
+
+    def __init__(self, count):
+        print(f"KTAP version 1\n1..{count}", flush=True)
+        self.number = self.failed = 0
+
+    def case(self, name, is_right, words):
+        self.number += 1
+        self.failed += not is_right
+        print(f"{words}{'ok' if is_right else 'not ok'} {self.number} {name}", flush=True)
+
+
+def run_fault(fault, tally):
+    try:
+        said = answer(fault)
+    except (SceneFailed, subprocess.TimeoutExpired) as error:
+        tally.case(fault.name, False, "".join(f"# {line}\n" for line in str(error).splitlines()))
+        return False
+    is_named = is_named_first(fault, said)
+    name = fault.name if fault.is_named else fault.name + "_is_not_named_yet"
+    tally.case(name, is_named == fault.is_named, told(said))
+    return is_named
+
+
+def run_healthy(scene, tally):
+    try:
+        said = answer(scene)
+    except (SceneFailed, subprocess.TimeoutExpired) as error:
+        tally.case(scene.name, False, "".join(f"# {line}\n" for line in str(error).splitlines()))
+        return False
+    tally.case(scene.name, not causes(said), told(said))
+    return not causes(said)
+
+
+def main(names):
+    unknown = set(names) - {scene.name for scene in FAULTS + HEALTHY}
+    if unknown:
+        sys.exit(f"guest.py: there is no scene {', '.join(sorted(unknown))}; faults.py and healthy.py list them")
+    faults = [fault for fault in FAULTS if not names or fault.name in names]
+    healthy = [scene for scene in HEALTHY if not names or scene.name in names]
+    copy_programs()
+    tally = Tally(len(faults) + len(healthy))
+    named = sum(run_fault(fault, tally) for fault in faults)
+    quiet = sum(run_healthy(scene, tally) for scene in healthy)
+    print(f"# {named} of {len(faults)} faults named first, "
+          f"{quiet} of {len(healthy)} healthy networks without a finding", flush=True)
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
