@@ -23,7 +23,7 @@ def count(enqueue, dequeue, frames=1000, gap=0, wait=0, interrupt=0):
 
 def costs(sums=None):
     """Every cost; a sum for a qdisc by key, or by (key, lanes), else one that meets the targets."""
-    sums = {"gap-u32": 50, "gap-flower": 50, "gap-whole": 9, "timer-whole": 9, **(sums or {})}
+    sums = {"gap-u32": 50, "gap-flower": 50, "gap-whole": 9, "timer-whole": 9, "bpf": 30, **(sums or {})}
     items = []
     for case in [*cases.cost_cases(), *cases.phase_cases(), *cases.class_count_cases()]:
         key = case.contender.key
@@ -39,7 +39,7 @@ def document():
         "stats": {"frames": 1200, "gaps": 0, "rate_error": 0, "interval_bytes": 3000,
                   "earliest_bytes": 0, "latest_bytes": 1,
                   "back_to_back_share": 0, "spacing_quantiles_bytes": [2900 + i for i in range(201)]}})
-        for case in cases.spacing()]
+        for case in cases.spacing(with_bpf=True)]
     drives = [results.drive(case, {"busy": 5000, "frames": 10, "gaps": 990, "gap_wire_bytes": 1000})
               for case in cases.drives()]
     items = costs()
@@ -84,6 +84,7 @@ class ResultsTest(unittest.TestCase):
     def test_each_target_can_be_missed(self):
         misses = {"gap": (("gap", 1), 141), "gap-u32": ("gap-u32", 51),
                   "gap-flower": ("gap-flower", 76), "phases": ("gap-phases", 121),
+                  "bpf whole": (("bpf", 1), 31), "bpf classes": (("bpf", 100), 40),
                   "gap whole": ("gap-whole", 21), "timer whole": ("timer-whole", 21),
                   "gap classes": (("gap", 10000), 201), "timer classes": (("timer", 10000), 201)}
         for name, (key, total) in misses.items():
@@ -104,9 +105,17 @@ class ReportTest(unittest.TestCase):
             self.assertIn(contender.title, text)
         self.assertEqual(text.count("met "), len(list(results.targets(costs()))))
 
+    def test_kernels_without_bpf_qdiscs_have_all_else(self):
+        whole = document()
+        whole["costs"] = [item for item in whole["costs"] if item["qdisc"] != "bpf"]
+        whole["spacing"] = [item for item in whole["spacing"] if item["qdisc"] != "bpf"]
+        whole["targets"] = list(results.targets(whole["costs"]))
+        self.assertNotIn("bpf,", "\n".join(tables.report(whole)))
+        xml.dom.minidom.parseString(charts.picture(whole))
+
     def test_the_picture_is_well_formed(self):
         picture = xml.dom.minidom.parseString(charts.picture(document()))
-        shown = [case for case in cases.spacing()
+        shown = [case for case in cases.spacing(with_bpf=True)
                  if case.lanes[0][0] == 1514 and case.lanes[0][1] in cases.SPACING_SHARES]
         self.assertEqual(len(picture.getElementsByTagName("path")), len(shown))
 
