@@ -70,14 +70,19 @@ def _environment(pid):
     return text if code and len(text) == end - begin and before == _memory(pid) else None
 
 
+def _has(environment, variable, mark):
+    """Whether the variable has that value.  bash ends each name where its = was, for as long as it imports it."""
+    words = b"\0" + environment.replace(b"=", b"\0") + b"\0"
+    return f"\0{variable}\0{mark}\0".encode() in words
+
+
 def of(mark, variable=MARK):
     """The processes whose environment has this mark."""
-    wanted = f"{variable}={mark}".encode()
     found, unknown = [], [int(name) for name in os.listdir("/proc") if name.isdigit()]
     until = time.monotonic() + PATIENCE_S
     while unknown and time.monotonic() < until:
         environments = {pid: _environment(pid) for pid in unknown}
-        found += [pid for pid, text in environments.items() if text and wanted in text.split(b"\0")]
+        found += [pid for pid, text in environments.items() if text and _has(text, variable, mark)]
         unknown = [pid for pid, text in environments.items() if text is None]
     return found
 

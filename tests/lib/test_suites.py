@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import building     # noqa: E402
@@ -86,6 +87,13 @@ class Processes(unittest.TestCase):
                 pass
             self.assertTrue(last.exists(), f"missed before it ended; its status: {process.poll()}, None: it runs")
             process.wait(HANGS_S)
+
+    def test_one_whose_shell_is_importing_its_environment_is_found(self):
+        """For that time bash has a NUL where the = was: the name and the value are words of their own."""
+        environments = {os.getpid(): b"A=1\0HW_RUN\0test\0B=2\0"}
+        with unittest.mock.patch.object(processes, "_environment", lambda pid: environments.get(pid, b"")):
+            self.assertEqual(processes.of("test"), [os.getpid()])
+            self.assertEqual(processes.of("tes"), [])
 
 
 class MpiCases(unittest.TestCase):
