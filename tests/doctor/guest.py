@@ -7,6 +7,7 @@ usage: guest.py [SCENE...]
 KTAP on standard output: a case for each fault and each healthy network, and a line that counts them.
 """
 
+import functools
 import json
 import os
 import re
@@ -18,12 +19,14 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 from faults import FAULTS  # noqa: E402
 from healthy import HEALTHY  # noqa: E402
+from ktap import case, equal, run_cases  # noqa: E402
 
 BED = Path("/tmp/bed")      # in memory: a program that waits for the host's disk is late in virtual time
 PROGRAMS = {"headway": Path(os.environ["HW_BUILD"]) / "bin/headway", "iperf3": Path("/usr/bin/iperf3"),
             "timeout": Path("/usr/bin/timeout"), "sleep": Path("/usr/bin/sleep"),
             "traffic.py": HERE / "traffic.py"}
 LIMIT_S = 600               # only ends what hangs
+RIGHT = []                  # scenes that doctor judged rightly
 PRELUDE = f"""
 set -euo pipefail
 . {HERE.parent}/lib/topology.sh
@@ -107,54 +110,36 @@ def told(said):
     return "".join(f"#   {line}\n" for line in lines)
 
 
-class Tally:
-    """Counts and prints the cases."""
-
-    def __init__(self, count):
-        print(f"KTAP version 1\n1..{count}", flush=True)
-        self.number = self.failed = 0
-
-    def case(self, name, is_right, words):
-        self.number += 1
-        self.failed += not is_right
-        print(f"{words}{'ok' if is_right else 'not ok'} {self.number} {name}", flush=True)
+def judge(scene):
+    """Notes whether the scene was judged rightly; one that is not named yet must not be, so that its mark goes."""
+    said = answer(scene)
+    print(told(said), end="", flush=True)
+    is_right = is_named_first(scene, said) if scene in FAULTS else not causes(said)
+    if is_right:
+        RIGHT.append(scene)
+    equal(is_right, scene not in FAULTS or scene.is_named)
 
 
-def run_fault(fault, tally):
-    try:
-        said = answer(fault)
-    except (SceneFailed, subprocess.TimeoutExpired) as error:
-        tally.case(fault.name, False, "".join(f"# {line}\n" for line in str(error).splitlines()))
-        return False
-    is_named = is_named_first(fault, said)
-    name = fault.name if fault.is_named else fault.name + "_is_not_named_yet"
-    tally.case(name, is_named == fault.is_named, told(said))
-    return is_named
-
-
-def run_healthy(scene, tally):
-    try:
-        said = answer(scene)
-    except (SceneFailed, subprocess.TimeoutExpired) as error:
-        tally.case(scene.name, False, "".join(f"# {line}\n" for line in str(error).splitlines()))
-        return False
-    tally.case(scene.name, not causes(said), told(said))
-    return not causes(said)
+def add_case(scene):
+    one = functools.partial(judge, scene)
+    one.__name__ = scene.name + ("" if scene not in FAULTS or scene.is_named else "_is_not_named_yet")
+    case(one)
 
 
 def main(names):
     unknown = set(names) - {scene.name for scene in FAULTS + HEALTHY}
     if unknown:
         sys.exit(f"guest.py: there is no scene {', '.join(sorted(unknown))}; faults.py and healthy.py list them")
-    faults = [fault for fault in FAULTS if not names or fault.name in names]
-    healthy = [scene for scene in HEALTHY if not names or scene.name in names]
+    scenes = [scene for scene in FAULTS + HEALTHY if not names or scene.name in names]
+    for scene in scenes:
+        add_case(scene)
     copy_programs()
-    tally = Tally(len(faults) + len(healthy))
-    named = sum(run_fault(fault, tally) for fault in faults)
-    quiet = sum(run_healthy(scene, tally) for scene in healthy)
-    print(f"# {named} of {len(faults)} faults named first, "
-          f"{quiet} of {len(healthy)} healthy networks without a finding", flush=True)
-    return 1 if tally.failed else 0
+    status = run_cases()
+    faults = [scene for scene in scenes if scene in FAULTS]
+    print(f"# {sum(scene in FAULTS for scene in RIGHT)} of {len(faults)} faults named first, "
+          f"{sum(scene in HEALTHY for scene in RIGHT)} of {len(scenes) - len(faults)} healthy networks without a finding",
+          flush=True)
+    return status
 
 
 if __name__ == "__main__":

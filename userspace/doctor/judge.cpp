@@ -97,7 +97,9 @@ private:
         if (full_segments_vanish) add_full_segments_vanish(path);
         if (busy_us < busy_that_tells_us) return;
         // Without window scaling the window is small however fast the receiver is.
-        if (2 * receiver_us > busy_us && !is_window_scaling_off()) add_receiver_is_slow(path, 100 * receiver_us / busy_us);
+        if (2 * receiver_us > busy_us && !is_window_scaling_off()) {
+            add_receiver_is_slow(path, 100 * receiver_us / busy_us);
+        }
         if (2 * send_buffer_us > busy_us) add_send_buffer_is_small(path, 100 * send_buffer_us / busy_us);
     }
 
@@ -112,8 +114,8 @@ private:
             fmt::format("small packets reach {} and those of full size do not: a link on the way has a smaller MTU "
                         "than {}, and nobody says so.",
                         path.host, path.device),
-            fmt::format("ping -M do -s 1372 {} and other sizes find the largest that arrives, and 28 more is the MTU to "
-                        "set (ip link set dev {} mtu ...).  Until then: sysctl -w net.ipv4.tcp_mtu_probing=1",
+            fmt::format("ping -M do -s 1372 {} and other sizes find the largest that arrives, and 28 more is the MTU "
+                        "to set (ip link set dev {} mtu ...).  Until then: sysctl -w net.ipv4.tcp_mtu_probing=1",
                         path.host, path.device));
     }
 
@@ -158,8 +160,8 @@ private:
         if (events < reorderings_that_tell) return;
         add(Weight::loses,
             fmt::format("packets have arrived out of order {} times in {:.0f} s.", events, seconds_),
-            "Let switches and bonds choose links by a hash of addresses and ports (bonding's xmit_hash_policy=layer3+4), "
-            "not packet by packet.");
+            "Let switches and bonds choose links by a hash of addresses and ports (bonding's "
+            "xmit_hash_policy=layer3+4), not packet by packet.");
     }
 
     void judge_losses() {

@@ -35,8 +35,8 @@ namespace {
 
 constexpr const char* setting_names[] = {
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_early_retrans", "net/ipv4/tcp_recovery",
-    "net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling", "net/ipv4/tcp_slow_start_after_idle", "net/ipv4/tcp_autocorking",
-    "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
+    "net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling", "net/ipv4/tcp_slow_start_after_idle",
+    "net/ipv4/tcp_autocorking", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
     "net/core/default_qdisc"};
 constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPSynRetrans", "TCPLossProbes",  "TCPLostRetransmit",
                                          "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop", "ListenDrops",
