@@ -7,19 +7,17 @@ import socket
 import struct
 
 from cases_phases import BYTES_PER_S, OWN, in_phase, phased
-from cases_programs import is_set_up
-from cases_queues import several_queues
+from cases_programs import is_set_up, without_module
 from cases_restart import SO_SNDBUFFORCE
 from control import Control
 from guestdaemon import BIN, BPF, DEV, EVERYBODY, HAS_BPF_QDISCS, SOCKET, Daemon, frame_starts, paced_at, records
 from ktap import between, case, equal, wait_for
-from tcguest import eventually, frame, qdiscs, run, sh, simwire, tc
+from tcguest import eventually, frame, matches, qdiscs, run, sh, simwire, tc
 
-LONG_BYTES, SHORT_BYTES, ACK_BYTES = 1514, 514, 76      # without FCS
-LONG_WIRE_BYTES, SHORT_WIRE_BYTES, ACK_WIRE_BYTES = 1538, 538, 100
+LONG_BYTES, SHORT_BYTES, SHORTER_BYTES, ACK_BYTES = 1514, 514, 314, 76      # without FCS
+LONG_WIRE_BYTES, SHORT_WIRE_BYTES, SHORTER_WIRE_BYTES, ACK_WIRE_BYTES = 1538, 538, 338, 100
 TO_A, TO_B = "10.2.0.1", "10.2.0.2"
 SLOTS = 16384       # of bpf_qdisc.cpp, for one queue
-SLOTS_OF_FOUR = SLOTS // 4
 
 
 def on_such_kernels(function):
@@ -114,20 +112,35 @@ def packets_that_wait_follow_a_new_rate():
 
 @on_such_kernels
 def a_full_qdisc_drops_from_the_longest_queue():
-    """Each of four TX queues holds a quarter; all packets to a host take the same one."""
-    with several_queues():
-        Daemon(phased(backend=BPF.line))
-        process = in_phase()
-        with Sender() as sender:
-            sender.send(short_frame(TO_A), 2 * SLOTS_OF_FOUR)
-            held = sum(q["qlen"] for q in qdiscs(DEV, "-s") if q["kind"] == BPF.kind)
-            for i in range(1, 17):
-                sender.send(frame(OWN.rsplit(".", 1)[0] + f".{i + 1}", 200), 1)
-            after = [q for q in qdiscs(DEV, "-s") if q["kind"] == BPF.kind]
-        drops = sum(q["drops"] for q in after)
-        equal((SLOTS_OF_FOUR - 100 < held <= SLOTS_OF_FOUR, SLOTS_OF_FOUR - 200 < drops < SLOTS_OF_FOUR + 17),
-              (True, True), f"{held} held, {drops} dropped:")
-        process[0].close()
+    """Who fills it loses packets: all of another destination of the class leave, and all of another class."""
+    Daemon(phased(backend=BPF.line))
+    process = in_phase()
+    with Sender() as sender:
+        sender.send(long_frame(TO_A), SLOTS + 1000)
+        before, = [q for q in qdiscs(DEV, "-s") if q["kind"] == BPF.kind]
+        simwire(DEV, "record_frames", 256)
+        sender.send(short_frame(TO_B), 16)
+        sender.send(frame(OWN, SHORTER_BYTES - 42), 16)
+        for length in (SHORT_WIRE_BYTES, SHORTER_WIRE_BYTES):
+            eventually(lambda: sum(one == length for _, one in records()) == 16, f"16 frames of {length} bytes")
+        after, = [q for q in qdiscs(DEV, "-s") if q["kind"] == BPF.kind]
+    equal((before["drops"] > 0, before["qlen"] <= SLOTS, after["qlen"] <= SLOTS), (True, True, True), f"{before}:")
+    equal(after["drops"] > before["drops"], True, "others made room for them:")
+    tc(f"qdisc del dev {DEV} root")
+    process[0].close()
+
+
+@on_such_kernels
+def what_has_no_room_for_the_qdisc_is_paced_by_fq_and_says_why():
+    """Jobs may have 130 classes to each of 34 clusters, and it takes 4096."""
+    others = "".join(f'[[cluster]]\nname = "c{i}"\nhosts = ["c{i}"]\nprefixes = ["10.{100 + i}.0.0/16"]\n'
+                     'host_rate = "10mbit"\ntrunk_rate = "12.5mbit"\n' for i in range(32))
+    with without_module():
+        Daemon(phased() + others)
+        told = Control(SOCKET).do("status")["daemon"]
+        equal(told["backend"], "fq")
+        matches(told["backend_reason"],
+                "sch_gap is not there; the BPF qdisc has no room for 1 TX queues and 4423 classes: it takes 4096")
 
 
 @on_such_kernels

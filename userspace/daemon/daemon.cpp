@@ -134,7 +134,8 @@ Result<SetUp> set_up_gap(NetlinkTrafficControl& link, const NodePlanner& planner
 Result<SetUp> set_up_program(NetlinkTrafficControl& link, const NodePlanner& planner, ProgramQdisc qdisc,
                              const std::map<std::string, int>& earlier) {
     const bool is_bpf = qdisc == ProgramQdisc::bpf;
-    auto phases = load_classifier(planner, is_bpf ? pacing_qdisc_object(link.tx_queues()) : fq_pacing_object(), earlier);
+    const PhaseObject object = is_bpf ? pacing_qdisc_object(link.tx_queues()) : fq_pacing_object();
+    auto phases = load_classifier(planner, object, earlier);
     if (!phases) return tl::unexpected(phases.error());
     auto classes = (*phases)->classes();
     if (!classes) return tl::unexpected(classes.error());
@@ -170,15 +171,18 @@ Card card_of(const NetlinkTrafficControl& link, const NodePlanner& planner) {
             planner.config().kernel.phases && std::ranges::none_of(planner.layout().classes, has_none)};
 }
 
-/// Why another qdisc than gap paces.
-std::string why_not_gap(PacingQdisc asked, PacingQdisc first, const std::string& backend, const Card& card) {
-    if (asked != PacingQdisc::automatic) return fmt::format("[kernel] backend is \"{}\"", backend);
+/// Why a program paces, and not gap.  `bpf_refusal`: why not as a qdisc itself, where the kernel takes those.
+std::string why_not_gap(PacingQdisc asked, const SetUp& done, PacingQdisc first, const Card& card,
+                        const std::string& bpf_refusal) {
+    if (asked != PacingQdisc::automatic) return fmt::format("[kernel] backend is \"{}\"", done.backend);
     if (first == PacingQdisc::fq) {
         return fmt::format("it keeps the {} TX queues of a link of {}, and buffers take bursts", card.tx_queues,
                            rate_to_text(card.link_rate));
     }
     const std::string untested = why_kernel_is_not_tested(running_kernel());
-    return "the module sch_gap is not there" + (untested.empty() ? "" : ": " + untested);
+    std::string why = "the module sch_gap is not there" + (untested.empty() ? "" : ": " + untested);
+    if (!bpf_refusal.empty()) why += "; " + bpf_refusal;
+    return why;
 }
 
 /// A refusal lets the next one try: of gap only where its module is not there.
@@ -187,19 +191,21 @@ Result<SetUp> set_up(NetlinkTrafficControl& link, const NodePlanner& planner,
     const PacingQdisc asked = planner.config().kernel.qdisc;
     const Card card = card_of(link, planner);
     const auto order = qdiscs_for(asked, card);
-    std::string refusals;
+    std::string refusals, bpf_refusal;
     for (const PacingQdisc one : order) {
         auto done = set_up_by(one, link, planner, earlier, log);
         if (done) {
-            if (done->program) done->why = why_not_gap(asked, order.front(), done->backend, card);
+            if (done->program) done->why = why_not_gap(asked, *done, order.front(), card, bpf_refusal);
             return done;
         }
-        if (one == PacingQdisc::gap && !is_module_missing(done.error())) return done;
+        const Error& refusal = done.error();
+        if (one == PacingQdisc::gap && !is_module_missing(refusal)) return done;
+        if (one == PacingQdisc::bpf && refusal.error_number != EOPNOTSUPP) bpf_refusal = refusal.message;
         if (one == PacingQdisc::fq && one != order.back()) {
-            log_warning(log, "HW-212 pacing with one TX queue of {}: fq cannot pace: {}", card.tx_queues,
-                        done.error().message);
+            log_warning(log, "HW-212 pacing with one TX queue of {}, by gap: fq cannot pace: {}", card.tx_queues,
+                        refusal.message);
         }
-        refusals += (refusals.empty() ? "" : "; nor can another qdisc pace: ") + done.error().message;
+        refusals += (refusals.empty() ? "" : "; nor can another qdisc pace: ") + refusal.message;
     }
     return failure("{}", refusals);
 }

@@ -97,7 +97,7 @@ Result<void> check_link_rate(TrafficControl& kernel, BitsPerSecond host_rate,
 std::vector<PacingQdisc> qdiscs_for(PacingQdisc wanted, const Card& card) {
     if (wanted != PacingQdisc::automatic) return {wanted};
     const bool outruns_one_queue = card.tx_queues > 1 && card.link_rate > one_queue_drives;
-    if (outruns_one_queue && card.has_bursts) return {PacingQdisc::fq, PacingQdisc::gap, PacingQdisc::bpf};
+    if (outruns_one_queue && card.has_bursts) return {PacingQdisc::fq, PacingQdisc::gap};
     return {PacingQdisc::gap, PacingQdisc::bpf, PacingQdisc::fq};
 }
 
