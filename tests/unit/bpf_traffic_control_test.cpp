@@ -60,7 +60,7 @@ protected:
     FakeKernel kernel_;
     std::optional<NetlinkTrafficControl> link_;
     Tables tables_{3};
-    MappedClasses classes_{tables_};
+    BpfClasses classes_{tables_};
     FakeClock clock_;
     std::optional<BpfTrafficControl> fq_;
 };
@@ -192,7 +192,7 @@ TEST_F(BpfClassesOfTheKernel, AProgramSeesTheOldOneOrTheNewOneWhole) {
 
 TEST_F(BpfClassesOfTheKernel, TheNextRunFindsThem) {
     apply({AddClass{trunk, slow}, AddClass{.classid = shared, .rate = fast, .parent = trunk}, DeleteClass{trunk}});
-    MappedClasses next(tables_);
+    BpfClasses next(tables_);
     EXPECT_EQ(next.minors(), std::vector{shared.minor()});
     for (const std::uint16_t minor : {0x200, 0x201}) EXPECT_TRUE(next.put(minor, {})) << minor;
     EXPECT_EQ(next.put(0x202, {}).error().error_number, E2BIG) << "it knows which places are taken";

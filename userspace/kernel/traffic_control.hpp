@@ -203,9 +203,9 @@ struct DeleteFilter {
 };
 
 using Change = std::variant<AddRootQdisc, ChangeBackend, DeleteRootQdisc, AddProgramQdisc, AddMqQdisc,
-                            DeleteProgramRoot, AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass, ChangeClassRate,
-                            ChangeClassBurst, ChangeClassTable, RefreshClass, ChangeClassLease, AddFilter, AddClassifier,
-                            DeleteFilter>;
+                            DeleteProgramRoot, AddClsact, DeleteClsact, ChangeSegmentsMax, AddClass, DeleteClass,
+                            ChangeClassRate, ChangeClassBurst, ChangeClassTable, RefreshClass, ChangeClassLease,
+                            AddFilter, AddClassifier, DeleteFilter>;
 
 /// "adding class 1:10", for messages.
 [[nodiscard]] std::string change_to_text(const Change& change);

@@ -27,7 +27,7 @@ std::uint32_t take_first(std::deque<std::uint32_t>& free) {
 
 }  // namespace
 
-MappedClasses::MappedClasses(const ClassTables& tables, std::array<SharedMemory, 3> memory)
+BpfClasses::BpfClasses(const ClassTables& tables, std::array<SharedMemory, 3> memory)
     : tables_(tables), memory_(std::move(memory)) {
     std::vector<std::uint32_t> classes, clocks;
     for (const std::uint64_t place : tables_.places) {
@@ -39,11 +39,11 @@ MappedClasses::MappedClasses(const ClassTables& tables, std::array<SharedMemory,
     free_clocks_ = free_places(tables_.clocks.size(), clocks);
 }
 
-void MappedClasses::set_place(std::uint16_t minor, std::uint64_t place) {
+void BpfClasses::set_place(std::uint16_t minor, std::uint64_t place) {
     __atomic_store_n(&tables_.places[minor], place, __ATOMIC_RELEASE);
 }
 
-Result<void> MappedClasses::put(std::uint16_t minor, const headway_bpf_class& wanted) {
+Result<void> BpfClasses::put(std::uint16_t minor, const headway_bpf_class& wanted) {
     const std::uint64_t before = tables_.places[minor];
     if (free_classes_.empty() || (before == 0 && free_clocks_.empty())) {
         return system_failure(E2BIG, "there is no room for another class");
@@ -61,7 +61,7 @@ Result<void> MappedClasses::put(std::uint16_t minor, const headway_bpf_class& wa
     return {};
 }
 
-void MappedClasses::remove(std::uint16_t minor) {
+void BpfClasses::remove(std::uint16_t minor) {
     const std::uint64_t before = tables_.places[minor];
     if (before == 0) return;
     set_place(minor, 0);
@@ -69,13 +69,13 @@ void MappedClasses::remove(std::uint16_t minor) {
     free_clocks_.push_back(HEADWAY_BPF_CLOCK_OF(before));
 }
 
-std::optional<headway_bpf_class> MappedClasses::find(std::uint16_t minor) const {
+std::optional<headway_bpf_class> BpfClasses::find(std::uint16_t minor) const {
     const std::uint64_t place = tables_.places[minor];
     if (place == 0) return std::nullopt;
     return tables_.classes[HEADWAY_BPF_CLASS_OF(place)];
 }
 
-headway_bpf_clock MappedClasses::clock(std::uint16_t minor) const {
+headway_bpf_clock BpfClasses::clock(std::uint16_t minor) const {
     const std::uint64_t place = tables_.places[minor];
     if (place == 0) return {};
     headway_bpf_clock& found = tables_.clocks[HEADWAY_BPF_CLOCK_OF(place)];
@@ -83,7 +83,7 @@ headway_bpf_clock MappedClasses::clock(std::uint16_t minor) const {
             __atomic_load_n(&found.packets, __ATOMIC_RELAXED)};
 }
 
-std::vector<std::uint16_t> MappedClasses::minors() const {
+std::vector<std::uint16_t> BpfClasses::minors() const {
     std::vector<std::uint16_t> found;
     for (std::size_t minor = 0; minor < tables_.places.size(); ++minor) {
         if (tables_.places[minor] != 0) found.push_back(static_cast<std::uint16_t>(minor));

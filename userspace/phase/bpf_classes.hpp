@@ -15,24 +15,6 @@
 
 namespace headway {
 
-class BpfClasses {
-public:
-    virtual ~BpfClasses() = default;
-
-    /// The class is there from now on, with a clock that has not begun if it is new.
-    [[nodiscard]] virtual Result<void> put(std::uint16_t minor, const headway_bpf_class& wanted) = 0;
-    virtual void remove(std::uint16_t minor) = 0;
-    [[nodiscard]] virtual std::optional<headway_bpf_class> find(std::uint16_t minor) const = 0;
-    [[nodiscard]] virtual headway_bpf_clock clock(std::uint16_t minor) const = 0;
-    /// By rising minor number.
-    [[nodiscard]] virtual std::vector<std::uint16_t> minors() const = 0;
-
-protected:
-    BpfClasses() = default;
-    BpfClasses(const BpfClasses&) = default;
-    BpfClasses& operator=(const BpfClasses&) = default;
-};
-
 /// The arrays bpf_places, bpf_classes and bpf_clocks of phase_layout.h.
 struct ClassTables {
     std::span<std::uint64_t> places;
@@ -42,16 +24,19 @@ struct ClassTables {
 
 /// In memory that the programs read.  A class that changes gets another place, which is written before
 /// the programs are sent there: they see the old one or the new one, whole.
-class MappedClasses final : public BpfClasses {
+class BpfClasses {
 public:
     /// `memory` is what the tables are in, and goes with this object.
-    explicit MappedClasses(const ClassTables& tables, std::array<SharedMemory, 3> memory = {});
+    explicit BpfClasses(const ClassTables& tables, std::array<SharedMemory, 3> memory = {});
 
-    Result<void> put(std::uint16_t minor, const headway_bpf_class& wanted) override;
-    void remove(std::uint16_t minor) override;
-    [[nodiscard]] std::optional<headway_bpf_class> find(std::uint16_t minor) const override;
-    [[nodiscard]] headway_bpf_clock clock(std::uint16_t minor) const override;
-    [[nodiscard]] std::vector<std::uint16_t> minors() const override;
+    /// The class is there from now on, with a clock that has not begun if it is new.  E2BIG: there is no room.
+    [[nodiscard]] Result<void> put(std::uint16_t minor, const headway_bpf_class& wanted);
+    void remove(std::uint16_t minor);
+    [[nodiscard]] std::optional<headway_bpf_class> find(std::uint16_t minor) const;
+    /// All 0 of a class that is not there.
+    [[nodiscard]] headway_bpf_clock clock(std::uint16_t minor) const;
+    /// By rising minor number.
+    [[nodiscard]] std::vector<std::uint16_t> minors() const;
 
 private:
     void set_place(std::uint16_t minor, std::uint64_t place);

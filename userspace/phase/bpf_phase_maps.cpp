@@ -85,9 +85,9 @@ bool is_job_array(int fd) {
            info.map_flags == BPF_F_MMAPABLE;
 }
 
-/// Maps that the next run's program goes on with, by their names in its object: those of a line all
-/// or none.
-const std::vector<std::vector<const char*>> kept_maps{{"sent"}, {"bpf_places", "bpf_classes", "bpf_clocks"}};
+/// Maps that the next run's program goes on with, by their names in its object; with all of a class's or with none.
+constexpr std::array sent_map{"sent"};
+constexpr std::array class_maps{"bpf_places", "bpf_classes", "bpf_clocks"};
 
 std::string kept_name(const char* map) {
     std::string name = fmt::format("headway-{}", map);
@@ -165,7 +165,10 @@ Result<void> BpfPhaseMaps::open(const std::vector<PhaseTrunk>& trunks, const Pha
         resize("bpf_classes", 1 + classes + HEADWAY_BPF_SPARE);
         resize("bpf_clocks", 1 + classes);
     }
-    if (auto done = go_on_with(earlier); !done) return done;
+    if (const auto done = go_on_with(sent_map, earlier); !done) return tl::unexpected(done.error());
+    const auto classes_go_on = go_on_with(class_maps, earlier);
+    if (!classes_go_on) return tl::unexpected(classes_go_on.error());
+    has_classes_of_earlier_ = *classes_go_on;
     // an earlier run's clocks may be more
     if (object_file.instances > 0) {
         if (auto sized = size_qdisc(*object_, object_file.instances); !sized) return sized;
@@ -219,33 +222,28 @@ Result<void> BpfPhaseMaps::load_object(const PhaseObject& object_file) {
     return {};
 }
 
-Result<void> BpfPhaseMaps::go_on_with(const std::map<std::string, int>& earlier) {
-    for (const std::vector<const char*>& together : kept_maps) {
-        const bool are_there = std::ranges::all_of(together, [&](const char* name) {
-            const bpf_map* const map = bpf_object__find_map_by_name(object_.get(), name);
-            const auto found = earlier.find(kept_name(name));
-            return map != nullptr && found != earlier.end() && fits(map, found->second);
-        });
-        if (!are_there) continue;
-        has_classes_of_earlier_ = has_classes_of_earlier_ || together.size() > 1;
-        for (const char* const name : together) {
-            const int error = bpf_map__reuse_fd(bpf_object__find_map_by_name(object_.get(), name),
-                                                earlier.at(kept_name(name)));
-            if (error != 0) {
-                return bpf_failure(-error, "going on with what an earlier run's classifier remembers");
-            }
+Result<bool> BpfPhaseMaps::go_on_with(std::span<const char* const> names, const std::map<std::string, int>& earlier) {
+    const auto map_of = [&](const char* name) { return bpf_object__find_map_by_name(object_.get(), name); };
+    const bool are_there = std::ranges::all_of(names, [&](const char* name) {
+        const auto found = earlier.find(kept_name(name));
+        return map_of(name) != nullptr && found != earlier.end() && fits(map_of(name), found->second);
+    });
+    if (!are_there) return false;
+    for (const char* const name : names) {
+        if (const int error = bpf_map__reuse_fd(map_of(name), earlier.at(kept_name(name))); error != 0) {
+            return bpf_failure(-error, "going on with what an earlier run's classifier remembers");
         }
     }
-    return {};
+    return true;
 }
 
 std::map<std::string, int> BpfPhaseMaps::memory() const {
     std::map<std::string, int> fds;
-    for (const std::vector<const char*>& together : kept_maps) {
-        for (const char* const name : together) {
-            if (const int fd = map_fd(name); fd >= 0) fds.emplace(kept_name(name), fd);
-        }
-    }
+    const auto add = [&](const char* name) {
+        if (const int fd = map_fd(name); fd >= 0) fds.emplace(kept_name(name), fd);
+    };
+    std::ranges::for_each(sent_map, add);
+    std::ranges::for_each(class_maps, add);
     return fds;
 }
 
@@ -261,11 +259,11 @@ Result<std::unique_ptr<BpfClasses>> BpfPhaseMaps::classes() const {
         table = {static_cast<Element*>(part.address()), count};
         return {};
     };
-    auto done = map("bpf_places", memory[0], tables.places);
-    if (done) done = map("bpf_classes", memory[1], tables.classes);
-    if (done) done = map("bpf_clocks", memory[2], tables.clocks);
+    auto done = map(class_maps[0], memory[0], tables.places);
+    if (done) done = map(class_maps[1], memory[1], tables.classes);
+    if (done) done = map(class_maps[2], memory[2], tables.clocks);
     if (!done) return tl::unexpected(done.error());
-    return std::make_unique<MappedClasses>(tables, std::move(memory));
+    return std::make_unique<BpfClasses>(tables, std::move(memory));
 }
 
 Result<QdiscName> BpfPhaseMaps::name_qdisc(int ifindex) const { return QdiscName::claim(*object_, ifindex); }

@@ -92,7 +92,8 @@ private:
     Result<void> open(const std::vector<PhaseTrunk>& trunks, const PhaseObject& object_file,
                       const std::map<std::string, int>& earlier);
     Result<void> load_object(const PhaseObject& object_file);
-    Result<void> go_on_with(const std::map<std::string, int>& earlier);
+    /// Whether the earlier run's take the place of these, all together.
+    Result<bool> go_on_with(std::span<const char* const> names, const std::map<std::string, int>& earlier);
     Result<void> fill_prefixes(const std::vector<PhaseTrunk>& trunks);
     [[nodiscard]] static Result<JobArray> new_array();
     [[nodiscard]] static Result<JobArray> mapped(FileDescriptor fd);

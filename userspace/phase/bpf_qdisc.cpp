@@ -30,7 +30,8 @@ constexpr auto link_type = static_cast<bpf_attach_type>(44);    // BPF_STRUCT_OP
 constexpr const char* operations = "headway_qdisc";
 constexpr std::uint32_t slots_most = 16384, slots_least = 1024;
 constexpr std::size_t memory_most_bytes = std::size_t{64} << 20;
-constexpr std::size_t heap_bytes = 16 * HEADWAY_QDISC_CLASSES, queue_bytes = 56, turn_bytes = 16;
+// Of pacing_qdisc.bpf.c, for an instance, and for each of its classes, turns and packets.
+constexpr std::size_t heap_bytes = 16 * (HEADWAY_QDISC_CLASSES + 1), queue_bytes = 56, turn_bytes = 16, slot_bytes = 24;
 constexpr int claims_most = 100;
 constexpr auto between_claims = 10ms;
 
@@ -78,18 +79,21 @@ bool kernel_has_bpf_qdiscs() {
 
 Result<void> size_qdisc(bpf_object& object, std::uint32_t instances) {
     const std::size_t clocks = bpf_map__max_entries(map_of(object, "bpf_clocks"));
-    const std::size_t queues = instances * clocks;
-    const std::size_t turns = queues << turn_bits_of(instances);
-    if (clocks > HEADWAY_QDISC_CLASSES ||
-        instances * heap_bytes + queues * queue_bytes + turns * turn_bytes > memory_most_bytes) {
-        return system_failure(E2BIG, "the BPF qdisc has no room for {} TX queues and {} classes: it takes {} classes and {} "
-                              "MiB of memory at most", instances, clocks, HEADWAY_QDISC_CLASSES, memory_most_bytes >> 20U);
+    const std::size_t queues = instances * clocks, turns = queues << turn_bits_of(instances);
+    const std::size_t slots = 1 + std::size_t{instances} * slots_of(instances);
+    const std::size_t bytes =
+        instances * heap_bytes + queues * queue_bytes + turns * turn_bytes + slots * slot_bytes;
+    if (clocks > HEADWAY_QDISC_CLASSES || bytes > memory_most_bytes) {
+        return system_failure(E2BIG,
+                              "the BPF qdisc has no room for {} TX queues and {} classes: it takes {} classes and "
+                              "{} MiB of memory at most",
+                              instances, clocks, HEADWAY_QDISC_CLASSES, memory_most_bytes >> 20U);
     }
     const auto resize = [&](const char* name, std::size_t entries) {
         bpf_map__set_max_entries(bpf_object__find_map_by_name(&object, name), static_cast<std::uint32_t>(entries));
     };
     resize("qdiscs", instances);
-    resize("qdisc_slots", 1 + std::size_t{instances} * slots_of(instances));
+    resize("qdisc_slots", slots);
     resize("qdisc_queues", queues);
     resize("qdisc_heaps", instances);
     resize("qdisc_turns", turns);
