@@ -81,6 +81,17 @@ class Job:
                                  f"they wrote:\n{self.stdout}{self.stderr}") from None
         return self
 
+    def wait_for(self, condition, what):
+        """Waits until an event of the running job; one that has ended will have none."""
+        deadline = time.monotonic() + LIMIT_S
+        while not condition():
+            has_ended = self.launcher.poll() is not None
+            if (has_ended and not condition()) or time.monotonic() > deadline:
+                raise AssertionError(f"the job {'has ended' if has_ended else f'runs for {LIMIT_S} s'} without {what}; "
+                                     f"its ranks: {self.statuses}; they and their launcher wrote:\n"
+                                     f"{self.stdout}{self.stderr[-1000:]}{self._read('launcher')}")
+            time.sleep(0.01)
+
     def kill(self):
         """Ends the launcher with its ranks, some of which would outlive it."""
         if self.launcher.poll() is not None:
@@ -193,13 +204,13 @@ class HelperTest(unittest.TestCase):
         return FakeHeadwayd(self.socket, **arguments)
 
     def launcher(self, ranks, several=False):
-        """mpirun with the options that suit this machine.  Two jobs that begin while another
-        ends would come into each other's way in Open MPI's folder of sessions below /tmp.
+        """mpirun with the options that suit this machine.  Each job has a folder of sessions to itself: of two
+        mpiruns that make the same one at once, one fails (mkdir: File exists).
         `several`: of a job of two programs, at which Debian's mpirun of Open MPI 5.0.7 crashes; that of
         PRRTE does not, but knows nothing of Open MPI, so ranks are told here what mpirun would tell."""
         if self.library == "mpich":
             return [os.environ["HW_MPIRUN_MPICH"], "-n", str(ranks)]
-        options = {"orte_tmpdir_base": self.sessions, **self.mpirun_options}
+        options = {"orte_tmpdir_base": tempfile.mkdtemp(dir=self.sessions), **self.mpirun_options}
         if several and self.is_open_mpi_5:
             return [os.environ["HW_PRTERUN"], "--map-by", ":oversubscribe", "--bind-to", "none", "-n", str(ranks),
                     "-x", "OMPI_NUM_APP_CTX=2",

@@ -383,7 +383,7 @@ class OtherRanks(HelperTest):
                 job = self.start_command(self.command_of(
                     "alltoall_check", preload=("tests/late_rank.so",), LATE_RANK=rank, LATE_UNTIL=come,
                     HEADWAY_TIMEOUT_MS=self.MEETING_MS))
-                wait_for(lambda job=job: "not pacing" in job.stderr, "ranks that wait no longer")
+                job.wait_for(lambda job=job: "not pacing" in job.stderr, "ranks that wait no longer")
                 with open(come, "w", encoding="ascii"):
                     job.wait()
                 self.assert_not_paced(job, daemon, self.LATE)

@@ -85,7 +85,7 @@ class Both:
     def wait_for_turns(self, job):
         """As many as show that nothing holds up the program."""
         before = job.stderr.count("turn ")
-        wait_for(lambda: job.stderr.count("turn ") >= before + TURNS, "turns")
+        job.wait_for(lambda: job.stderr.count("turn ") >= before + TURNS, "turns")
 
     def replaced(self, job, *, is_seen):
         """By a daemon with phases; the job goes on until it is paced by that."""
@@ -128,7 +128,7 @@ class Both:
             with self.subTest(options=options):
                 job, daemon = self.paced(*options)
                 daemon.signal(signal.SIGKILL)
-                wait_for(lambda job=job: "pacing paused on " in job.stderr, "a rank that misses the daemon")
+                job.wait_for(lambda job=job: "pacing paused on " in job.stderr, "a rank that misses the daemon")
                 self.wait_for_turns(job)
                 self.assert_right(self.finish(job), lines=2)
 
@@ -138,7 +138,7 @@ class Both:
         job, daemon = self.paced("--plans-change", preload=["tests/time_is_up.so"], TIME_IS_UP=time_is_up)
         daemon.signal(signal.SIGSTOP)
         with open(time_is_up, "w", encoding="ascii"):
-            wait_for(lambda: "pacing paused on " in job.stderr, "a request in vain")
+            job.wait_for(lambda: "pacing paused on " in job.stderr, "a request in vain")
         daemon.signal(signal.SIGCONT)
         # those whose request it still answers in time have lost nothing
         wait_for(lambda: daemon.requests("hello") > RANKS, "a rank that is back")
@@ -156,7 +156,7 @@ class Both:
     def test_a_child_leaves_its_parent_s_phase_alone(self):
         with self.daemon() as daemon:
             job = self.begin("fork")
-            wait_for(lambda: job.stdout == "forked\n", "ranks whose children have ended")
+            job.wait_for(lambda: job.stdout == "forked\n", "ranks whose children have ended")
             wait_for(lambda: daemon.phases_entered() == [WHOLE_PHASE] * RANKS, "phases")
             job = self.finish(job)
             self.assertEqual((job.status, job.stdout), (0, "forked\nall data right\n"), job.stderr)
