@@ -6,12 +6,14 @@
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 HEADWAY = ""
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SELF = "127.0.0.1 is this node itself"
 CANNOT_TELL = 3
 
@@ -44,6 +46,22 @@ class Doctor(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["verdict"],
                          {"answer": "cannot tell yet", "why": SELF, "to_do": "Name hosts that this node sends to."})
         self.assertEqual(done.stderr, "said")
+
+    def test_the_manual_page_names_each_cause_and_no_other(self):
+        page = (ROOT / "Documentation/headway.1").read_text().split("names each by a word:\n", 1)[1].split(".El\n", 1)[0]
+        source = (ROOT / "userspace/doctor/cause.cpp").read_text()
+        causes = re.findall(r'\{Cause::\w+, "([a-z-]+)"\}', source)
+        self.assertGreater(len(causes), 40)
+        self.assertEqual(re.findall(r"^\.It Cm (.*)$", page, flags=re.M), causes)
+
+    def test_each_cause_is_found_somewhere(self):
+        judges = "".join(path.read_text() for path in (ROOT / "userspace/doctor").glob("judge_*.cpp"))
+        listed = re.findall(r"\{Cause::(\w+), ", (ROOT / "userspace/doctor/cause.cpp").read_text())
+        self.assertEqual(set(re.findall(r"Cause::(\w+)", judges)), set(listed))
+
+    def test_json_names_the_cause(self):
+        found = json.loads(self.doctor("--json", "127.0.0.1", "--", "true").stdout)["findings"]
+        self.assertIn("own-address", [finding["cause"] for finding in found])
 
     def test_it_looks_while_a_command_runs(self):
         with tempfile.TemporaryDirectory() as folder:

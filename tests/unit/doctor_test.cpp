@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <libmnl/libmnl.h>
+#include <linux/ethtool_netlink.h>
+#include <linux/genetlink.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
@@ -10,7 +13,10 @@
 #include "doctor/verdict.hpp"
 #include "fake_kernel_writer.hpp"
 #include "kernel/tested_kernels.hpp"
+#include "look/neighbours.hpp"
 #include "look/netlink_route.hpp"
+#include "look/node_counters.hpp"
+#include "look/pause_counters.hpp"
 
 namespace headway::test {
 namespace {
@@ -26,11 +32,17 @@ Look healthy() {
                             {{"statistics/rx_missed_errors", 7}, {"ethtool/rx_flow_control_xoff", 3}},
                             "mq",
                             true};
-    look.addresses["eth0"] = "10.1.0.1";
+    look.interfaces["eth0"] = {"10.1.0.1", *parse_ip_prefix("10.1.0.0/16"), BitsPerSecond{1'000'000'000}};
     look.settings = {{"tcp_early_retrans", "3"}, {"tcp_recovery", "1"}, {"tcp_sack", "1"},
                      {"tcp_moderate_rcvbuf", "1"}, {"tcp_slow_start_after_idle", "0"}, {"tcp_autocorking", "0"},
-                     {"tcp_wmem", "4096 16384 4194304"}, {"tcp_rmem", "4096 131072 6291456"}};
-    look.tcp = {{"OutSegs", 1'000'000}, {"RetransSegs", 20}, {"TCPTimeouts", 4}};
+                     {"tcp_wmem", "4096 16384 4194304"}, {"tcp_rmem", "4096 131072 6291456"},
+                     {"tcp_mem", "1000 2000 3000"}, {"tcp_ecn", "2"}, {"arp_ignore", "0"},
+                     {"netdev_max_backlog", "1000"}, {"nf_conntrack_max", "65536"}};
+    look.tcp = {{"OutSegs", 1'000'000}, {"RetransSegs", 20}, {"TCPTimeouts", 4}, {"TCPSynRetrans", 0},
+                {"TCPSACKReorder", 0}, {"TCPTSReorder", 0}, {"TCPMemoryPressures", 0}, {"IPReversePathFilter", 0},
+                {"InCsumErrors", 0}};
+    look.node = {{"softnet_drops", 3}, {"conntrack_drops", 5}, {"processor_waits_us", 1'000'000},
+                 {"memory_pages", 1'000'000}};
     look.daemon = json{{"in_step", true}, {"kernel_error", nullptr}, {"feedback", nullptr},
                        {"classes", json::array()}};
     return look;
@@ -47,7 +59,7 @@ Finding first_after(Change change) {
     Look after = before;
     change(after);
     const auto findings = found(before, after);
-    return findings.empty() ? Finding{Weight::note, "nothing", ""} : findings.front();
+    return findings.empty() ? Finding{.seen = "nothing"} : findings.front();
 }
 
 template <class Change>
@@ -125,6 +137,8 @@ TEST(Doctor, AConnectionTellsWhatItWaitsFor) {
     counts.busy_us = 1'000'000;
     counts.receiver_limited_us = 510'000;
     expect(Weight::slows, "b0 receives too slowly: its receive window was full in 51 %", connected(counts));
+    counts.receiver_limited_us = 900'001;
+    expect(Weight::loses, "b0 receives too slowly", connected(counts));
     counts.receiver_limited_us = 500'000;
     EXPECT_EQ(first_after(connected(counts)).seen, "nothing");
     counts.send_buffer_limited_us = 510'000;
@@ -148,6 +162,168 @@ TEST(Doctor, WhatAConnectionWaitedForBeforeTheLookIsNoReason) {
     TcpInfoCounts& counts = look.paths.front().connections[1];
     counts.busy_us = counts.receiver_limited_us = 1'000'000;
     EXPECT_TRUE(found(look, look).empty());
+}
+
+/// A second in which a connection has delivered so much, with these round trips.
+TcpInfoCounts delivered(std::uint64_t segments, std::uint32_t rtt_us, std::uint32_t least_rtt_us) {
+    TcpInfoCounts counts;
+    counts.segments = segments;
+    counts.segment_bytes = 1448;
+    counts.acknowledged_bytes = segments * 1448;
+    counts.busy_us = 1'000'000;
+    counts.rtt_us = rtt_us;
+    counts.least_rtt_us = least_rtt_us;
+    return counts;
+}
+
+TEST(Doctor, FullWindowsThatWaitAreInAQueue) {
+    expect(Weight::slows, "packets to b0 wait for 50 ms in a queue on the way (round trips take 60.0 ms, and 10.0",
+           connected(delivered(8000, 60'000, 10'000)));
+    EXPECT_EQ(first_after(connected(delivered(8000, 59'999, 10'000))).seen, "nothing");
+    EXPECT_EQ(first_after(connected(delivered(8000, 89'000, 30'000))).seen, "nothing") << "not three times as long";
+    EXPECT_EQ(first_after(connected(delivered(8000, 60'000, 0))).seen, "nothing") << "nobody knows the least";
+    TcpInfoCounts idle = delivered(8000, 60'000, 10'000);
+    idle.busy_us = 99'999;
+    EXPECT_EQ(first_after(connected(idle)).seen, "nothing");
+}
+
+TEST(Doctor, SingleSegmentsThatWaitAreAcknowledgedLate) {
+    expect(Weight::slows, "small messages to b0 wait for delayed acknowledgements: round trips take 20 ms",
+           connected(delivered(50, 20'000, 100)));
+    EXPECT_EQ(first_after(connected(delivered(50, 9'000, 100))).seen, "nothing");
+    EXPECT_EQ(first_after(connected(delivered(50, 20'000, 3'000))).seen, "nothing") << "a long way";
+    TcpInfoCounts lossy = delivered(50, 20'000, 100);
+    lossy.retransmissions = 1;
+    EXPECT_EQ(first_after(connected(lossy)).seen, "nothing") << "it may be what was lost that they wait for";
+}
+
+TEST(Doctor, WindowsThatBeginAgainCountOverLongWays) {
+    const auto restarted = [](std::uint32_t times, std::uint32_t least_rtt_us, const char* setting, const char* control) {
+        return [=](Look& look) {
+            look.paths.front().connections[1].least_rtt_us = least_rtt_us;
+            look.paths.front().restarts = times;
+            look.paths.front().congestion_control = control;
+            look.settings["tcp_slow_start_after_idle"] = setting;
+        };
+    };
+    expect(Weight::slows, "began again with ten segments 2 times after a pause", restarted(2, 1000, "1", ""));
+    expect(Weight::note, "", restarted(1, 1000, "1", ""));
+    expect(Weight::note, "", restarted(2, 999, "1", ""));
+    expect(Weight::note, "", restarted(2, 1000, "1", "bbr"));
+    EXPECT_EQ(first_after(restarted(2, 1000, "0", "")).seen, "nothing");
+}
+
+TEST(Doctor, GlancesAtAConnectionKeepItsLongestRoundTripAndItsRestarts) {
+    HostPath path;
+    const auto glance = [&](std::uint32_t rtt_us, std::uint32_t window_segments, std::uint64_t retransmissions) {
+        bring_up_to_date(path, 1, {.retransmissions = retransmissions, .rtt_us = rtt_us, .window_segments = window_segments});
+    };
+    glance(500, 10, 0);
+    glance(900, 100, 0);
+    glance(300, 51, 0);
+    EXPECT_EQ(path.longest_rtt_us(), 900U);
+    EXPECT_EQ(path.restarts, 0U);
+    glance(300, 25, 0);
+    EXPECT_EQ(path.restarts, 1U);
+    glance(300, 10, 3);
+    EXPECT_EQ(path.restarts, 1U) << "something was lost";
+}
+
+TEST(Doctor, OpeningThatIsLateBecauseOfEcn) {
+    const auto opened = [](const char* setting, std::uint64_t again, bool is_ecn_used) {
+        return [=](Look& look) {
+            look.settings["tcp_ecn"] = setting;
+            look.tcp["TCPSynRetrans"] += again;
+            look.paths.front().connections[1] = {.segments = 5, .is_ecn_used = is_ecn_used};
+        };
+    };
+    expect(Weight::stalls, "offers ECN (tcp_ecn is 1)", opened("1", 1, false));
+    EXPECT_EQ(first_after(opened("1", 1, true)).seen, "nothing");
+    EXPECT_EQ(first_after(opened("1", 0, false)).seen, "nothing") << "the host does not want it";
+    EXPECT_EQ(first_after(opened("2", 1, false)).seen, "nothing") << "nobody has offered it";
+}
+
+TEST(Doctor, AHostWithoutANeighbourCannotBeReached) {
+    expect(Weight::stalls, "b0 cannot be reached: nobody answers ARP for 10.2.0.1 on eth0",
+           [](Look& look) { look.paths.front().is_without_neighbour = true; });
+    expect(Weight::stalls, "nobody answers ARP for its gateway 10.1.0.254 on eth0", [](Look& look) {
+        look.paths.front().is_without_neighbour = true;
+        look.paths.front().gateway = "10.1.0.254";
+    });
+}
+
+TEST(Doctor, ANameThatTakesLong) {
+    const auto took = [](double seconds) {
+        return [seconds](Look& look) { look.paths.front().look_up_s = seconds; };
+    };
+    expect(Weight::slows, "the name b0 took 5.0 s to look up", took(5));
+    EXPECT_EQ(first_after(took(0.49)).seen, "nothing");
+}
+
+TEST(Doctor, WhatTheNodeDropsItself) {
+    const auto of_tcp = [](const char* counter, std::uint64_t by) {
+        return [=](Look& look) { look.tcp[counter] += by; };
+    };
+    const auto of_node = [](const char* counter, std::uint64_t by) {
+        return [=](Look& look) { look.node[counter] += by; };
+    };
+    expect(Weight::stalls, "connection tracking has dropped 2 packets in 5 s: its table has room for 65536",
+           of_node("conntrack_drops", 2));
+    EXPECT_EQ(first_after(of_node("conntrack_drops", 2)).to_do.find("sysctl -w net.netfilter.nf_conntrack_max=262144"), 0U);
+    expect(Weight::stalls, "(rp_filter, the reverse path filter)", of_tcp("IPReversePathFilter", 1));
+    expect(Weight::loses, "2 packets were dropped in 5 s (netdev_max_backlog is 1000)", of_node("softnet_drops", 2));
+    EXPECT_EQ(first_after(of_node("softnet_drops", 2)).to_do.find("sysctl -w net.core.netdev_max_backlog=4000"), 0U);
+    expect(Weight::loses, "(tcp_mem is 1000 2000 3000)", of_tcp("TCPMemoryPressures", 1));
+    EXPECT_EQ(first_after(of_tcp("TCPMemoryPressures", 1)).to_do, "sysctl -w net.ipv4.tcp_mem=\"93750 125000 187500\"");
+    expect(Weight::loses, "3 segments arrived with a wrong checksum in 5 s", of_tcp("InCsumErrors", 3));
+    EXPECT_EQ(first_after(of_tcp("InCsumErrors", 2)).seen, "nothing");
+    expect(Weight::slows, "in 80 % of the time some process waited for one", of_node("processor_waits_us", 4'000'000));
+    EXPECT_EQ(first_after(of_node("processor_waits_us", 3'999'999)).seen, "nothing");
+    Look busy = healthy();
+    busy.node["processor_waits_us"] += 4'000'000;
+    EXPECT_TRUE(judge(healthy(), busy, std::chrono::milliseconds(999)).empty()) << "the kernel adds it up in steps";
+}
+
+TEST(Doctor, AQueueOfItsOwnThatIsTooShort) {
+    const auto dropped_by = [](const char* qdisc, bool is_default) {
+        return [=](Look& look) {
+            look.devices["eth0"].counters["qdisc/drops"] += 2;
+            look.devices["eth0"].qdisc = qdisc;
+            look.devices["eth0"].is_qdisc_default = is_default;
+        };
+    };
+    expect(Weight::loses, "the qdisc pfifo of eth0 has dropped 2 packets in 5 s", dropped_by("pfifo", false));
+    EXPECT_EQ(first_after(dropped_by("pfifo", false)).to_do.find("tc qdisc del dev eth0 root"), 0U);
+    EXPECT_EQ(first_after(dropped_by("pfifo_fast", true)).to_do, "ip link set dev eth0 txqueuelen 1000");
+    EXPECT_EQ(first_after(dropped_by("fq_codel", true)).seen, "nothing") << "it drops on purpose";
+}
+
+TEST(Doctor, Bonds) {
+    const auto bond = [](const char* mode, const char* policy, const char* down) {
+        return [=](Look& look) {
+            look.devices["eth0"].facts["bond_mode"] = mode;
+            look.devices["eth0"].facts["bond_hash_policy"] = policy;
+            look.devices["eth0"].facts["bond_members_down"] = down;
+        };
+    };
+    expect(Weight::loses, "eth0 has lost its member eth1", bond("802.3ad", "layer3+4", "eth1 eth2"));
+    expect(Weight::slows, "(xmit_hash_policy layer2)", bond("802.3ad", "layer2", ""));
+    EXPECT_EQ(first_after(bond("802.3ad", "layer3+4", "")).seen, "nothing");
+    EXPECT_EQ(first_after(bond("active-backup", "layer2", "")).seen, "nothing") << "only one link is used";
+}
+
+TEST(Doctor, AFasterInterfaceIsNamed) {
+    const auto other = [](std::optional<BitsPerSecond> speed, const char* network) {
+        return [=](Look& look) {
+            look.interfaces["eth1"] = {"192.168.7.1", *parse_ip_prefix(network), speed};
+        };
+    };
+    expect(Weight::loses, "goes by eth0 at 1 Gbit/s, and the node has eth1 at 2 Gbit/s",
+           other(BitsPerSecond{2'000'000'000}, "192.168.7.0/24"));
+    expect(Weight::note, "other interfaces", other(BitsPerSecond{1'999'999'999}, "192.168.7.0/24"));
+    expect(Weight::note, "other interfaces", other(std::nullopt, "192.168.7.0/24"));
+    expect(Weight::slows, "eth0 and eth1 have addresses of the same network, 10.1.0.0/16",
+           other(std::nullopt, "10.1.0.0/16"));
 }
 
 TEST(Doctor, ReorderingCountsFromTenEvents) {
@@ -259,7 +435,7 @@ TEST(Doctor, BuffersMustHoldWhatIsUnderWay) {
     const auto buffers = [](const char* setting, const char* value, std::uint32_t rtt_us) {
         return [=](Look& look) {
             look.settings[setting] = value;
-            look.paths.front().connections[1].rtt_us = rtt_us;
+            look.paths.front().connections[1].least_rtt_us = rtt_us;
         };
     };
     expect(Weight::slows, "hold less than the 1250000 that are under way to b0",
@@ -271,7 +447,7 @@ TEST(Doctor, BuffersMustHoldWhatIsUnderWay) {
 TEST(Doctor, PathsAndInterfaces) {
     expect(Weight::slows, "the route to b0 has an MTU of 1400 bytes", [](Look& look) { look.paths.front().mtu_bytes = 1400; });
     expect(Weight::note, "b0 is this node itself", [](Look& look) { look.paths.front().device = "lo"; });
-    expect(Weight::note, "docker0 (172.17.0.1)", [](Look& look) { look.addresses["docker0"] = "172.17.0.1"; });
+    expect(Weight::note, "docker0 (172.17.0.1)", [](Look& look) { look.interfaces["docker0"].address = "172.17.0.1"; });
 }
 
 TEST(Doctor, TheDaemonsPlanMustBeInTheKernelAndKept) {
@@ -496,6 +672,47 @@ TEST(Doctor, TheSystemsLeastTimeOutHoldsWhereARouteHasNone) {
     EXPECT_EQ(rto_min_ms(look, look.paths.front()), 40);
 }
 
+TEST(Doctor, ReadsWhatTheNodeCounts) {
+    EXPECT_EQ(softnet_column("00ff 00000002 0\n0001 0000000a 0\n", 1), 12U);
+    const std::string conntrack = "entries clashres found drop\n00000010  00000000 00000001  00000003\n"
+                                  "00000010  00000000 00000001  0000000f\n";
+    EXPECT_EQ(conntrack_column(conntrack, "drop"), 18U);
+    EXPECT_EQ(conntrack_column(conntrack, "no such"), 0U);
+    EXPECT_EQ(pressure_us("some avg10=0.00 avg60=0.12 avg300=0.00 total=123456\nfull avg10=0.00 total=9\n"), 123456U);
+    EXPECT_EQ(pressure_us(""), 0U);
+}
+
+TEST(Doctor, ReadsNeighbours) {
+    const auto neighbour = [](int state) {
+        Writer writer(RTM_NEWNEIGH, 0, 1, 0);
+        auto* about = static_cast<ndmsg*>(writer.extra(sizeof(ndmsg)));
+        about->ndm_family = AF_INET;
+        about->ndm_ifindex = 7;
+        about->ndm_state = static_cast<std::uint16_t>(state);
+        mnl_attr_put_u32(writer.header(), NDA_DST, inet_addr("10.2.0.1"));
+        return decode_neighbour(writer.header());
+    };
+    ASSERT_TRUE(neighbour(NUD_REACHABLE));
+    EXPECT_EQ(neighbour(NUD_REACHABLE)->ifindex, 7);
+    EXPECT_EQ(neighbour(NUD_REACHABLE)->address, "10.2.0.1");
+    for (const int state : {NUD_REACHABLE, NUD_STALE, NUD_PERMANENT, NUD_PROBE, NUD_NOARP})
+        EXPECT_TRUE(neighbour(state)->has_answered) << state;
+    for (const int state : {NUD_INCOMPLETE, NUD_FAILED}) EXPECT_FALSE(neighbour(state)->has_answered) << state;
+    Writer cut_off(RTM_NEWNEIGH, 0, 1, 0);
+    EXPECT_FALSE(decode_neighbour(cut_off.header()));
+}
+
+TEST(Doctor, ReadsPauseFrames) {
+    Writer writer(0x10, 0, 1, 0);
+    writer.extra(sizeof(genlmsghdr));
+    EXPECT_FALSE(decode_pause_frames(writer.header())->received) << "the driver counts none";
+    nlattr* counts = mnl_attr_nest_start(writer.header(), ETHTOOL_A_PAUSE_STATS);
+    mnl_attr_put_u64(writer.header(), ETHTOOL_A_PAUSE_STAT_RX_FRAMES, 42);
+    mnl_attr_nest_end(writer.header(), counts);
+    EXPECT_EQ(decode_pause_frames(writer.header())->received, 42U);
+    EXPECT_FALSE(decode_pause_frames(writer.header())->sent);
+}
+
 TEST(Doctor, LooksAtThisMachine) {
     Look seen = look({"127.0.0.1", "no such host"}, "/nonexistent/control.sock");
     ask_silent_hosts(seen);
@@ -506,6 +723,7 @@ TEST(Doctor, LooksAtThisMachine) {
     EXPECT_EQ(seen.failures.front().host, "no such host");
     EXPECT_EQ(seen.devices.at("lo").fact("mtu"), "65536");
     EXPECT_FALSE(seen.daemon);
+    EXPECT_GT(seen.node_counter("memory_pages"), 0U);
     EXPECT_FALSE(seen.setting("tcp_congestion_control").empty());
 }
 

@@ -43,6 +43,8 @@ using OrderedJson = nlohmann::ordered_json;
 using Seconds = std::chrono::duration<double>;
 constexpr std::uint32_t longest_look_s = 3600;
 constexpr std::chrono::milliseconds glance_every{100};  // at connections, which may end
+constexpr std::chrono::milliseconds first_glances_every{10};  // a short command's connections end at once
+constexpr int first_glances = 50;
 
 /// What has been seen, and what it means.
 struct Report {
@@ -142,6 +144,9 @@ void print_text(const Report& report) {
 
 // ------------------------------------------------------------------------ JSON
 
+/// null: it is not known.
+OrderedJson known(std::uint32_t number) { return number == 0 ? OrderedJson() : OrderedJson(number); }
+
 OrderedJson paths_json(const Look& look) {
     OrderedJson list = OrderedJson::array();
     for (const HostPath& path : look.paths) {
@@ -151,9 +156,11 @@ OrderedJson paths_json(const Look& look) {
                         {"answers", !path.is_silent},
                         {"gateway", path.gateway.empty() ? OrderedJson() : OrderedJson(path.gateway)},
                         {"source", path.source},
-                        {"mtu_bytes", path.mtu_bytes == 0 ? OrderedJson() : OrderedJson(path.mtu_bytes)},
+                        {"mtu_bytes", known(path.mtu_bytes)},
                         {"rto_min_ms", rto_min_ms(look, path)},
-                        {"rtt_us", path.longest_rtt_us() == 0 ? OrderedJson() : OrderedJson(path.longest_rtt_us())}});
+                        {"rtt_us", known(path.longest_rtt_us())},
+                        {"least_rtt_us", known(path.longest_least_rtt_us())},
+                        {"look_up_s", path.look_up_s}});
     }
     for (const HostFailure& failed : look.failures)
         list.push_back({{"host", failed.host}, {"error", failed.why}});
@@ -170,17 +177,24 @@ OrderedJson devices_json(const Look& look) {
     return devices;
 }
 
-OrderedJson counters_json(const Look& before, const Look& after) {
+using Counters = std::map<std::string, std::uint64_t>;
+
+OrderedJson counters_json(const Counters& before, const Counters& after) {
     OrderedJson counters = OrderedJson::object();
-    for (const auto& [name, value] : after.tcp)
-        counters[name] = {{"while_looking", rose(before, after, name.c_str())}, {"since_start", value}};
+    for (const auto& [name, value] : after) {
+        const auto earlier = before.find(name);
+        counters[name] = {{"while_looking", earlier == before.end() ? 0 : value - std::min(earlier->second, value)},
+                          {"since_start", value}};
+    }
     return counters;
 }
 
 OrderedJson findings_json(const std::vector<Finding>& findings) {
     OrderedJson list = OrderedJson::array();
     for (const Finding& finding : findings)
-        list.push_back({{"weight", weight_name(finding.weight)}, {"seen", finding.seen}, {"to_do", finding.to_do}});
+        list.push_back({{"weight", weight_name(finding.weight)},
+                        {"cause", cause_name(finding.cause)},
+                        {"seen", finding.seen}, {"to_do", finding.to_do}});
     return list;
 }
 
@@ -211,7 +225,8 @@ void print_json(const Report& report) {
         {"paths", paths_json(now)},
         {"interfaces", devices_json(now)},
         {"settings", now.settings},
-        {"tcp", counters_json(report.before, now)},
+        {"tcp", counters_json(report.before.tcp, now.tcp)},
+        {"node_counters", counters_json(report.before.node, now.node)},
         {"headwayd", headwayd_json(now.daemon)}};
     fmt::print("{}\n", document.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
 }
@@ -263,8 +278,9 @@ Result<void> DoctorCommand::watch(Look& connections) const {
     auto command = ChildProcess::start(command_, {.prints_to_stderr = json_});
     if (!command) return tl::unexpected(command.error());
     ::signal(SIGINT, SIG_IGN);  // it ends the command, of which the report tells
+    int glances = 0;
     do look_at_connections(connections);
-    while (!command->has_ended_within(glance_every));
+    while (!command->has_ended_within(++glances < first_glances ? first_glances_every : glance_every));
     if (const int status = command->wait(); status != 0)
         fmt::print(stderr, "headway doctor: {} has ended with status {}\n", command_.front(), status);
     return {};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "doctor/cause.hpp"
 #include "doctor/look.hpp"
 
 namespace headway {
@@ -21,6 +22,7 @@ enum class Weight {
 
 struct Finding {
     Weight weight = Weight::note;
+    Cause cause{};
     std::string seen;   ///< a sentence
     std::string to_do;  ///< a sentence, with the command that mends it where there is one
     bool explains_losses = false;  ///< packets are lost by this, and not in full switch buffers

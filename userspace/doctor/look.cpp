@@ -12,11 +12,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "base/file_descriptor.hpp"
 #include "base/host_address.hpp"
@@ -26,7 +30,9 @@
 #include "kernel/netlink_traffic_control.hpp"
 #include "look/device_facts.hpp"
 #include "look/device_speed.hpp"
+#include "look/neighbours.hpp"
 #include "look/netlink_route.hpp"
+#include "look/node_counters.hpp"
 #include "look/tcp_sockets.hpp"
 #include "protocol/control_client.hpp"
 
@@ -36,12 +42,15 @@ namespace {
 constexpr const char* setting_names[] = {
     "net/ipv4/tcp_congestion_control", "net/ipv4/tcp_early_retrans", "net/ipv4/tcp_recovery",
     "net/ipv4/tcp_sack", "net/ipv4/tcp_window_scaling", "net/ipv4/tcp_slow_start_after_idle",
-    "net/ipv4/tcp_autocorking", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us", "net/ipv4/tcp_moderate_rcvbuf",
-    "net/core/default_qdisc"};
+    "net/ipv4/tcp_autocorking", "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/ipv4/tcp_rto_min_us",
+    "net/ipv4/tcp_moderate_rcvbuf",
+    "net/core/default_qdisc", "net/core/netdev_max_backlog", "net/ipv4/tcp_mem", "net/ipv4/tcp_ecn",
+    "net/ipv4/conf/all/arp_ignore", "net/netfilter/nf_conntrack_max"};
 constexpr const char* netstat_names[] = {"TCPTimeouts",    "TCPSynRetrans", "TCPLossProbes",  "TCPLostRetransmit",
                                          "TCPFastRetrans", "TCPRcvQDrop",   "TCPBacklogDrop", "ListenDrops",
-                                         "TCPSACKReorder", "TCPTSReorder"};
-constexpr const char* snmp_names[] = {"OutSegs", "RetransSegs"};
+                                         "TCPSACKReorder", "TCPTSReorder",  "TCPMemoryPressures",
+                                         "IPReversePathFilter"};
+constexpr const char* snmp_names[] = {"OutSegs", "RetransSegs", "InCsumErrors"};
 
 std::string text_of_file(const std::string& path) {
     std::ostringstream text;
@@ -70,7 +79,9 @@ std::string address_text(const nlattr* attribute) {
 }
 
 Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
+    const auto asked = std::chrono::steady_clock::now();
     const auto address = resolve_host(host);
+    const std::chrono::duration<double> look_up = std::chrono::steady_clock::now() - asked;
     if (!address) return tl::unexpected(address.error());
     const auto query = encode_route_query(*address);
     if (!query) return tl::unexpected(query.error());
@@ -84,6 +95,7 @@ Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
     path.host = host;
     path.address = *address;
     path.device = device;
+    path.look_up_s = look_up.count();
     return path;
 }
 
@@ -153,13 +165,34 @@ DeviceLook look_at_device(const std::string& name) {
     if (!kernel) return device;
     if (const auto root = kernel->root_qdisc(); root && *root) {
         device.qdisc = (*root)->kind;
+        device.counters["qdisc/drops"] = (*root)->dropped_packets;
         device.is_qdisc_default = (*root)->is_default();
         device.is_qdisc_ours = device.qdisc == "gap" || program_qdisc_of(*root);
     }
     return device;
 }
 
-void look_at_addresses(Look& look) {
+/// The block of addresses to which an interface's address belongs.
+std::optional<IpPrefix> network_of(const sockaddr_in& address, const sockaddr* netmask) {
+    if (netmask == nullptr) return std::nullopt;
+    const std::uint32_t mask = reinterpret_cast<const sockaddr_in*>(netmask)->sin_addr.s_addr;
+    const in_addr first{address.sin_addr.s_addr & mask};
+    std::array<char, INET_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET, &first, text.data(), text.size());
+    const auto network = parse_ip_prefix(fmt::format("{}/{}", text.data(), std::popcount(mask)));
+    return network ? std::optional(*network) : std::nullopt;
+}
+
+/// Speeds that virtual devices tell are numbers that their drivers made up.
+std::optional<BitsPerSecond> card_speed(const std::string& name) {
+    const std::filesystem::path folder = "/sys/class/net/" + name;
+    std::error_code error;
+    const auto has = [&](const char* file) { return std::filesystem::exists(folder / file, error); };
+    const std::string carrier = first_line(text_of_file(folder / "carrier"));
+    return (has("device") || has("bonding")) && carrier == "1" ? device_speed(name) : std::nullopt;
+}
+
+void look_at_interfaces(Look& look) {
     ifaddrs* first = nullptr;
     if (::getifaddrs(&first) != 0) return;
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, ::freeifaddrs);
@@ -168,9 +201,10 @@ void look_at_addresses(Look& look) {
                             (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
         if (!counts) continue;
         std::array<char, INET_ADDRSTRLEN> text{};
-        const auto* address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
-        ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
-        look.addresses.emplace(one->ifa_name, text.data());
+        const auto& address = *reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+        ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+        look.interfaces.try_emplace(one->ifa_name, InterfaceLook{text.data(), network_of(address, one->ifa_netmask),
+                                                                 card_speed(one->ifa_name)});
     }
 }
 
@@ -199,10 +233,17 @@ std::uint32_t HostPath::longest_rtt_us() const {
     return longest;
 }
 
+std::uint32_t HostPath::longest_least_rtt_us() const {
+    std::uint32_t longest = 0;
+    for (const auto& [cookie, counts] : connections) longest = std::max(longest, counts.least_rtt_us);
+    return longest;
+}
+
 std::optional<BitsPerSecond> DeviceLook::speed() const { return parse_device_speed(fact("speed")); }
 
 std::string Look::setting(const std::string& name) const { return found_in(settings, name); }
 std::uint64_t Look::tcp_counter(const std::string& name) const { return found_in(tcp, name); }
+std::uint64_t Look::node_counter(const std::string& name) const { return found_in(node, name); }
 
 std::optional<RouteAnswer> decode_route(const nlmsghdr* message) {
     const auto route = route_attributes(message);
@@ -231,6 +272,15 @@ std::map<std::string, std::uint64_t> tcp_counters_in(const std::string& netstat,
     return counters;
 }
 
+void bring_up_to_date(HostPath& path, std::uint64_t cookie, const TcpInfoCounts& now) {
+    TcpInfoCounts& known = path.connections[cookie];
+    const TcpInfoCounts earlier = known;
+    known = now;
+    known.rtt_us = std::max(now.rtt_us, earlier.rtt_us);
+    const bool is_halved = earlier.window_segments > 0 && 2 * now.window_segments <= earlier.window_segments;
+    if (is_halved && now.retransmissions == earlier.retransmissions) ++path.restarts;
+}
+
 void look_at_connections(Look& look) {
     std::vector<IpPrefix> hosts;
     for (const HostPath& path : look.paths) {
@@ -243,7 +293,7 @@ void look_at_connections(Look& look) {
     for (HostPath& path : look.paths) {
         const auto address = parse_ip_prefix(path.address);
         for (const TcpFlow& flow : *flows) {
-            if (address && flow.remote == *address) path.connections[flow.cookie] = flow;
+            if (address && flow.remote == *address) bring_up_to_date(path, flow.cookie, flow);
         }
     }
 }
@@ -261,13 +311,24 @@ void ask_silent_hosts(Look& look) {
         (void)::poll(&waiting, 1, std::max(0, static_cast<int>(left.count())));
         path->is_silent = !has_answered(file, waiting.revents);
     }
+    auto transport = MnlTransport::open();
+    for (HostPath& path : look.paths) {
+        if (!path.is_silent || !transport) continue;
+        NetlinkExchange kernel(*transport);
+        path.is_without_neighbour =
+            is_without_answer(kernel, path.device, path.gateway.empty() ? path.address : path.gateway);
+    }
 }
 
 void keep_ended_connections(Look& look, const Look& earlier) {
     for (HostPath& path : look.paths) {
         for (const HostPath& before : earlier.paths) {
             if (before.host != path.host) continue;
-            path.connections.insert(before.connections.begin(), before.connections.end());
+            path.restarts = before.restarts;
+            for (const auto& [cookie, counts] : before.connections) {
+                const auto [now, is_gone] = path.connections.insert({cookie, counts});
+                if (!is_gone) now->second.rtt_us = std::max(now->second.rtt_us, counts.rtt_us);
+            }
         }
     }
 }
@@ -281,10 +342,11 @@ Look look(const std::vector<std::string>& hosts, const std::string& daemon_socke
         found.devices.try_emplace(device);
     }
     for (auto& [name, device] : found.devices) device = look_at_device(name);
-    look_at_addresses(found);
+    look_at_interfaces(found);
     look_at_settings(found);
     found.tcp = tcp_counters_in(text_of_file("/proc/self/net/netstat"),
                                 text_of_file("/proc/self/net/snmp"));
+    found.node = node_counters();
     std::ifstream("/proc/uptime") >> found.uptime_s;
     found.daemon = look_at_daemon(daemon_socket);
     return found;

@@ -133,7 +133,9 @@ Result<std::optional<RootQdisc>> decode_root_qdisc(const nlmsghdr* message, int 
     root.kind = attribute_text(at[TCA_KIND]);
     root.handle = TcHandle{tc->tcm_handle};
     const auto stats = attribute_table<TCA_STATS_MAX>(attribute_bytes(at[TCA_STATS2]));
-    root.queued_packets = prefix_of<gnet_stats_queue>(stats[TCA_STATS_QUEUE]).qlen;
+    const auto queue = prefix_of<gnet_stats_queue>(stats[TCA_STATS_QUEUE]);
+    root.queued_packets = queue.qlen;
+    root.dropped_packets = queue.drops;
     if (root.kind != "gap") return root;
     root.counters = xstats_in(stats[TCA_STATS_APP], TC_GAP_XSTATS_QDISC).qdisc;
     if (at[TCA_OPTIONS] == nullptr) return root;

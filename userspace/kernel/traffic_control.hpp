@@ -236,6 +236,7 @@ struct RootQdisc {
     std::uint32_t reason = GAP_REASON_ASKED;    ///< GAP_REASON_*: why that one
     GapCounters counters{};                     ///< all 0 of another qdisc
     std::uint32_t queued_packets = 0;           ///< in it and all below it
+    std::uint32_t dropped_packets = 0;          ///< the same
 
     [[nodiscard]] bool is_default() const { return handle.major() == 0; }
 };

@@ -15,6 +15,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "kernel/tested_kernels.hpp"
+#include "look/pause_counters.hpp"
 
 namespace headway {
 namespace {
@@ -81,6 +82,25 @@ void add_offloads(std::map<std::string, std::string>& facts, const std::string& 
     }
 }
 
+/// The first word of each: what the kernel says behind it is a number for the same.
+void add_bond(std::map<std::string, std::string>& facts, const fs::path& folder) {
+    const auto add = [&](const char* fact, const char* file) {
+        std::string word;
+        if (std::ifstream(folder / "bonding" / file) >> word) facts[fact] = word;
+    };
+    add("bond_mode", "mode");
+    add("bond_hash_policy", "xmit_hash_policy");
+    std::ifstream members(folder / "bonding" / "slaves");
+    std::string all, down;
+    for (std::string member, state; members >> member;) {
+        all += all.empty() ? member : " " + member;
+        std::ifstream(folder / ("lower_" + member) / "bonding_slave" / "mii_status") >> state;
+        if (state == "down") down += down.empty() ? member : " " + member;
+    }
+    if (!all.empty()) facts["bond_members"] = all;
+    if (!down.empty()) facts["bond_members_down"] = down;
+}
+
 void add_ethtool_counters(std::map<std::string, std::uint64_t>& counters,
                           const std::string& interface) {
     ethtool_drvinfo info{};
@@ -129,6 +149,7 @@ std::map<std::string, std::string> device_facts(const std::string& interface) {
     add_driver(facts, interface);
     add_pause(facts, interface);
     add_offloads(facts, interface);
+    add_bond(facts, folder);
     if (const std::string kernel = running_kernel(); !kernel.empty()) facts["kernel"] = kernel;
     return facts;
 }
@@ -143,6 +164,9 @@ std::map<std::string, std::uint64_t> device_counters(const std::string& interfac
         }
     }
     add_ethtool_counters(counters, interface);
+    if (const auto frames = read_pause_frames(interface).received) {
+        counters.try_emplace("ethtool/rx_pause_frames", *frames);  // many drivers tell it twice
+    }
     return counters;
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t total_rto_offset = 240;
 static_assert(offsetof(tcp_info, tcpi_snd_wnd) == total_rto_offset - 12);
 
+constexpr std::uint32_t unknown_rtt_us = ~0U;  // tcpi_min_rtt before the first
+
 template <class Number>
 std::optional<Number> number_at(std::span<const std::byte> info, std::size_t offset) {
     if (info.size() < offset + sizeof(Number)) return std::nullopt;
@@ -29,13 +31,17 @@ std::optional<Number> number_at(std::span<const std::byte> info, std::size_t off
 TcpInfoCounts counts_in(std::span<const std::byte> info) {
     const auto number = [&](std::size_t offset) { return number_at<std::uint32_t>(info, offset).value_or(0); };
     const auto long_number = [&](std::size_t offset) { return number_at<std::uint64_t>(info, offset).value_or(0); };
+    const std::uint32_t least_rtt_us = number(offsetof(tcp_info, tcpi_min_rtt));
+    const auto options = number_at<std::uint8_t>(info, offsetof(tcp_info, tcpi_options)).value_or(0);
     const std::uint32_t retransmissions = number(offsetof(tcp_info, tcpi_total_retrans));
     return {number(offsetof(tcp_info, tcpi_data_segs_out)), retransmissions,
             number_at<std::uint16_t>(info, total_rto_offset), number(offsetof(tcp_info, tcpi_rtt)),
             std::min(retransmissions, number(offsetof(tcp_info, tcpi_dsack_dups))),
             long_number(offsetof(tcp_info, tcpi_bytes_acked)), number(offsetof(tcp_info, tcpi_snd_mss)),
             long_number(offsetof(tcp_info, tcpi_busy_time)), long_number(offsetof(tcp_info, tcpi_rwnd_limited)),
-            long_number(offsetof(tcp_info, tcpi_sndbuf_limited))};
+            long_number(offsetof(tcp_info, tcpi_sndbuf_limited)),
+            least_rtt_us == unknown_rtt_us ? 0 : least_rtt_us, number(offsetof(tcp_info, tcpi_snd_cwnd)),
+            (options & TCPI_OPT_ECN) != 0};
 }
 
 namespace {

@@ -25,6 +25,9 @@ struct TcpInfoCounts {
     std::uint64_t busy_us = 0;                  ///< while there was data to send; of these
     std::uint64_t receiver_limited_us = 0;      ///< the receiver's window was full
     std::uint64_t send_buffer_limited_us = 0;   ///< the send buffer was too small for the window
+    std::uint32_t least_rtt_us = 0;             ///< of all round trips; 0: not measured yet
+    std::uint32_t window_segments = 0;          ///< that congestion control allows under way
+    bool is_ecn_used = false;                   ///< both ends have agreed on it
 
     /// Less when the receiver tells of one that it had already.
     [[nodiscard]] std::uint64_t needed_retransmissions() const { return retransmissions - needless_retransmissions; }
