@@ -12,9 +12,12 @@ class Scene:
     """A network of two clusters (tests/lib/topology.sh), and a job in its node a0 that sends to another."""
 
     name: str
-    put_in: str = ""                # lines of bash, with the functions of topology.sh, before doctor starts
+    put_in: str = ""                # bash, with the functions of topology.sh and parts.sh, before doctor starts
+    take_out: str = ""              # the same, after it: settings that the whole guest has
     job: str = SEND                 # run by doctor in a0; {address} is the other node's
     host: str = "b0"                # the node to which it sends
+    address: str = ""               # by which it does; "": the node's
+    words: str = ""                 # the hosts that doctor is asked about; "": the node
     others: tuple[str, ...] = ()    # nodes that send to the same node meanwhile
     nodes: int = 2                  # of each cluster
     host_mbit: int = 1000
@@ -30,4 +33,3 @@ class Fault(Scene):
 
     first: str = ""                 # regular expression that the first cause has to match
     remedy: str = ""                # and its command
-    is_named: bool = True           # False: doctor does not name it first yet; to be removed when it does

@@ -42,6 +42,7 @@ struct simwire {
 	u64			tx_busy;
 	u64			tx_pause;
 	u64			slow_ethtool;
+	u64			half_duplex;
 	u64			moderation_ns;
 	u64			fifo_bytes;
 	u64			late_ns;

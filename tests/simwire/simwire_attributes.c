@@ -97,6 +97,7 @@ SIMWIRE_PARAMETER(xmit_stall_ns, 0, NSEC_PER_MSEC);
 SIMWIRE_PARAMETER(tx_busy, 0, SIMWIRE_RING_MAX);
 SIMWIRE_PARAMETER(tx_pause, 0, 1);
 SIMWIRE_PARAMETER(slow_ethtool, 0, 1);
+SIMWIRE_PARAMETER(half_duplex, 0, 1);
 SIMWIRE_PARAMETER(moderation_ns, 0, SIMWIRE_DELAY_MAX_NS);
 SIMWIRE_PARAMETER(fifo_bytes, 0, SIMWIRE_FIFO_MAX_BYTES);
 SIMWIRE_PARAMETER(late_ns, 0, SIMWIRE_DELAY_MAX_NS);
@@ -219,6 +220,7 @@ static struct attribute *simwire_attrs[] = {
 	&simwire_tx_busy.attr.attr,
 	&simwire_tx_pause.attr.attr,
 	&simwire_slow_ethtool.attr.attr,
+	&simwire_half_duplex.attr.attr,
 	&simwire_moderation_ns.attr.attr,
 	&simwire_fifo_bytes.attr.attr,
 	&simwire_late_ns.attr.attr,

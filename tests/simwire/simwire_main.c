@@ -244,7 +244,8 @@ static int simwire_get_link_ksettings(struct net_device *dev,
 	if (READ_ONCE(sw->speed_known) && !rest &&
 	    (netif_carrier_ok(dev) || !netif_running(dev)))
 		settings->base.speed = mbps;
-	settings->base.duplex = DUPLEX_FULL;
+	settings->base.duplex = READ_ONCE(sw->half_duplex) ? DUPLEX_HALF :
+							     DUPLEX_FULL;
 	settings->base.port = PORT_OTHER;
 	return 0;
 }
