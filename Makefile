@@ -170,6 +170,10 @@ deb: packages ## build Debian packages of the work tree into build/deb (nothing 
 	@tests/lib/install-packages packages-deb.txt
 	@JOBS=$(JOBS) packaging/deb
 
+.PHONY: dist
+dist: ## pack the sources of the last commit, build/headway-VERSION.tar.xz
+	@packaging/dist
+
 .PHONY: bundle
 bundle: packages configured ## a way in without packages or root: programs for $HOME, build/bundle/*.tar.zst
 	@cmake --build $(BUILD)/cmake -j $(JOBS) --target bundle
