@@ -194,15 +194,12 @@ def steps(found, predicted, processes):
 
 def notes(doc):
     doc.section("What differs, and what is known of why", """
-        Where nothing is lost, PlogPT with the parameters of this network says how long both algorithms take, see the sentences above, and B
-        is faster, as in the paper.  PlogP, which knows no trunk, says too little of 8 processes.  A call of B that waited has waited once,
-        as (25) has it here, and calls that did not wait are beside it; it is the upper end of what happens.""")
+        Where nothing is lost, PlogPT with the parameters of this network says how long both algorithms take, and B is faster,
+        as in the paper. PlogP, which knows no trunk, says too little of 8 processes.  A call of B that waited has waited once,
+        as (25) has it.""")
     doc.text("""
-        With 8 processes B waits from smaller messages on than (24) says.  MPI_Send returns when the kernel has an eager message, up to
-        64 KiB, so that the sends of B, one after the other in the model, are under way together and meet in the trunk.  With 4
-        processes two hosts share a trunk that nearly carries both: frames are lost, but hardly a probe and no time-out was needed
-        to find them.""")
+        With 8 processes B waits from smaller messages on than (24) says: MPI_Send returns when the kernel has an eager message,
+        up to 64 KiB, so that the sends of B, one after the other in the model, are under way together and meet in the trunk.""")
     doc.text("""
-        A waits, too, with 8 processes, and not at a low probability.  Four of its seven steps have all four hosts of a cluster send over
-        the trunk at once; from 24 KiB on that is more than the trunk's buffer of 64 KiB holds.  (14) wants two sends of different heights
-        to one destination, which A never has; the paper explains the few time-outs of its A by jitter.""")
+        A waits, too, with 8 processes: in four of its seven steps all four hosts of a cluster send over the trunk at once, from
+        24 KiB on more than its buffer holds.  (14) does not know that; the paper explains the few time-outs of its A by jitter.""")

@@ -172,8 +172,8 @@ def directions(name, links):
 
 def both_ways_part(doc, ask, found, network):
     doc.section("Both ways: the asymmetric property", """
-        In the paper, 5.2: with n links in and m out, all of them get the share of the larger number, (6); 2 in and 1 out have 470 Mbit/s
-        each, where fairness alone would give the one 940, and 12 in and 1 out have 13/12 x 940 in all.  Bandwidths in Mbit/s.""")
+        In the paper, 5.2: with n links in and m out, all of them get the share of the larger number, (6).  Bandwidths in
+        Mbit/s.""")
     rows = []
     for name, title in (("host", "a host: in, out"), ("trunk-both", "the trunk: there, back")):
         results = found.of(name)
@@ -223,18 +223,14 @@ def count_within(errors):
 
 def notes(doc):
     doc.section("What differs, and what is known of why", """
-        Out of a host links share evenly: one queue, its own, holds them back without a loss.  Into a host and over the trunk they do not:
-        what they share is a switch's buffer that drops what is too much, and of two links one may have nearly everything while the other
-        waits for a timer.  The window of 30 ms is short beside a time-out of 200, so that such a link counts as one with almost nothing;
-        the next chapter has a longer one.  Hence most links of random patterns are not predicted within 10 %, by whichever model, while
-        what all links of a pattern get together is, of two patterns in three.  Algorithm 1 and fairness alone are as good as each other
-        at that: the one has too little for most patterns, the other too much.""")
+        Out of a host links share evenly.  Into a host and over the trunk they share a switch's buffer that drops what is too
+        much, and of two links one may have nearly everything while the other waits for a timer.  Hence most links of random
+        patterns are not predicted within 10 %, by whichever model, while what all links of a pattern get together is, of two
+        patterns in three.""")
     doc.text("""
-        The asymmetric property is not seen here.  With two links in and one out, the one that goes out has nearly all of its bandwidth, as
-        fairness alone has it; what is missing is about what acknowledgements of the others take.  So it is no property of TCP or of
-        full-duplex links by themselves: this network has both, and a kernel of 2022.  The paper had cards and a kernel (Red Hat
-        Enterprise Linux 5.5) of its own time, and does not say where below TCP it comes from; the emulation has no card that could
-        have it.""")
+        The asymmetric property is not seen here: with two links in and one out, the one that goes out has nearly all of its
+        bandwidth.  So it is no property of TCP or of full-duplex links by themselves.  The paper does not say where in its
+        cards or its kernel it comes from.""")
 
 
 def model_row(title, errors, degrees):

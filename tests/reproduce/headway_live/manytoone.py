@@ -177,21 +177,15 @@ def ms_or_none(seconds):
 
 def notes(doc):
     doc.section("What differs, and what is known of why", """
-        M2 has the paper's cause.  Up to its eager limit, 64 KiB with a header, Open MPI sends at once; a longer message, that of 64 KiB
-        among them, is sent when the root asks for it, and the root asks one sender after the other.  M1 is where what fifteen senders
-        send at once no longer finds room in the buffer of the root's port while the port sends: 15 times 2 KiB fit into 32 KiB, 15
-        times 2.5 KiB do not.  The paper prints no buffers.""")
+        M2 has the paper's cause: up to its eager limit, 64 KiB with a header, Open MPI sends at once; a longer message is sent
+        when the root asks for it, one sender after the other.  M1 is where what fifteen senders send at once no longer fits
+        into the buffer of the root's port: 15 times 2 KiB fit into 32 KiB, 15 times 2.5 KiB do not.""")
     doc.text("""
-        The levels are those of TCP's timers, and other ones than in 2006.  Linux today answers a lost tail with a probe (TLP) after two
-        round-trip times, and RACK's timer finds what was lost before; both last two jiffies of 4 ms at least, and the probe 200 ms
-        longer if only one packet is under way, for an acknowledgement that may be delayed.  So a call of 204 ms need not have a
-        time-out in TCP's counters, and one that lost 4 to 8 ms had a timer, too.  In between are waits as long as Linux's least delayed
-        acknowledgement, 40 ms; that they are these was not traced.  From 2.5 to 4 KiB, messages of two or three packets, most gathers take
-        207 ms, and from 6 to 12 KiB 11 ms; of all 240 calls of these sizes one is spared.  A TCP of 2006 had neither: its lost tails waited
-        for a time-out of 200 ms or more.""")
+        The levels are those of TCP's timers.  Linux today answers a lost tail with a probe (TLP) after two round-trip times,
+        and RACK's timer finds what was lost before; both last 8 ms at least, and the probe 200 ms longer if only one packet is
+        under way.  So a call of 204 ms need not have a time-out in TCP's counters.  A TCP of 2006 had neither: its lost tails
+        waited for a time-out.  Waits of about 40 ms were not traced.""")
     doc.text("""
-        (4), (5) and (7) have the message of the first sender on the wire, and of all others C_i + t_i M, what the receiver's processor
-        needs; that they share the receiver's link is not in the model.  Here t_i is far below what a byte takes on the link, 8.5 ns, so
-        that Delta_2 has to be about the number of senders; Delta_1 is less, as C_i has a larger part in the bracket of a short message.
-        It is the same with (2): its first part has all messages of a scatter under way at once, though the root has one link for
-        all.""")
+        That all senders share the receiver's link is not in (4), (5) and (7): for all but the first they have C_i + t_i M, what
+        the receiver's processor needs.  Here t_i is far below what a byte takes on the link, 8.5 ns, so that Delta_2 has to be
+        about the number of senders.  It is the same with the first part of (2).""")

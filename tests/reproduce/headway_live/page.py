@@ -13,12 +13,10 @@ HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 
 # The papers' experiments, measured
 
-[The papers reproduced](reproduction.md) compares models with what the papers print.  This page has what the papers measured, done
-again in the emulated cluster of [the guest machines](testing.rst): Debian's kernel 6.1 with stock TCP (cubic, SACK, RACK, tail loss
-probes, a least retransmission time-out of 200 ms), Open MPI 4.1.4, links at their true speed, in virtual time, so that figures do not
-depend on the load of the host.  No switch, card or processor is real.  Numbers of papers are those that their texts print; what they
-only plot has not survived.  Nothing here was paced by Headway.  `tests/reproduce/live` measures, and keeps raw times of all calls in
-`build/reproduce/live.json`.
+What the papers measured, done again in the emulated cluster of [the guest machines](testing.rst): Debian's kernel 6.1 with stock TCP
+(cubic, SACK, RACK, tail loss probes, a least retransmission time-out of 200 ms), Open MPI 4.1.4, in virtual time.  No switch, card or
+processor is real, and nothing was paced by Headway.  What the papers only plot has not survived.  `tests/reproduce/live` measures, and
+keeps raw times of all calls in `build/reproduce/live.json`.  [The papers reproduced](reproduction.md) has what the papers print.
 """
 
 

@@ -69,10 +69,9 @@ def chapter(ask, found, _network):
                   "Communications.*")
     alpha, beta = one_way(found)
     doc.section("Predictions for other numbers of hosts", """
-        The paper fits gamma and delta on all-to-alls of one number of hosts (24 on Fast Ethernet, 40 on Gigabit Ethernet; averages of
-        100 measures) and prints gamma = 1.0195, delta = 8.23 ms above 2 kB, and gamma = 4.3628, delta = 4.93 ms above 8 kB.  It
-        predicts other numbers of hosts, on Fast Ethernet with an error that is usually smaller than 10 % when there are enough
-        processes to saturate the network.""")
+        The paper fits gamma and delta on all-to-alls of one number of hosts (gamma = 1.0195, delta = 8.23 ms above 2 kB on Fast
+        Ethernet; 4.3628 and 4.93 ms above 8 kB on Gigabit Ethernet) and predicts other numbers of hosts, with an error that is
+        usually smaller than 10 %.""")
     doc.text(f"""
         Here: {found.scene["title"]}, ports with a buffer of {kib(found.scene["port_buffer_bytes"])}.  Everybody posts all receives and
         all sends at once (collective_bench --algorithm linear).  alpha and beta are those of a straight line through single messages
@@ -87,9 +86,9 @@ def chapter(ask, found, _network):
 
 def signatures_part(doc, ask, found):
     doc.text("""
-        Two fits.  *Plain* is what `headway fit` makes of the means by itself; each error counts by its milliseconds.  *Adapted* is told
-        M, the smallest size at which frames were dropped; alpha counts once in an exchange, not once for each of the n - 1 messages,
-        which are under way together; and an error counts by its part of the time.""")
+        *Plain* is what `headway fit` makes of the means by itself.  *Adapted* is told M, the smallest size at which frames were
+        dropped; alpha counts once in an exchange, not once for each of the n - 1 messages, and an error by its part of the
+        time.""")
     rows = []
     for hosts in sorted((FITTED, *OTHERS)):
         for adapted in (False, True):
@@ -136,11 +135,10 @@ def within(errors, which, limit_pct):
 
 def notes(doc):
     doc.section("What differs, and what is known of why", """
-        An exchange of short messages ends before Proposition 1 says that it can: alpha of a single message is mostly the time of a full
-        frame in the switch, and of messages under way at once only the last one's is felt.  With alpha counted once, gamma of what loses
-        no frame is near 1, and one number of hosts predicts the others.""")
+        An exchange of short messages ends before Proposition 1 says that it can, because of messages under way at once only the
+        last one's alpha is felt.  With alpha counted once, gamma of what loses no frame is near 1, and one number of hosts
+        predicts the others.""")
     doc.text("""
-        From M on a mean is one of two sorts of calls: those in which TCP recovered at once, and those in which a probe or a time-out
-        took 200 ms, see the levels above.  The mean follows how often that happens, which is what delta stands for; of eight or ten
-        calls of such a size it is known badly, where the paper averaged 100.  It grows faster than n - 1, and M itself depends on the
-        number of hosts.  A plain fit has two such means among seven, and follows them: its gamma says nothing of the sizes below.""")
+        From M on a mean follows how often a probe or a time-out took 200 ms, which is what delta stands for; of eight or ten
+        calls it is known badly, where the paper averaged 100.  It grows faster than n - 1, and M itself depends on the number
+        of hosts.  A plain fit follows the two such means, and its gamma says nothing of the sizes below.""")

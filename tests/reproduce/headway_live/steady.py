@@ -31,9 +31,7 @@ def chapter(ask, found, network):
     doc.table(["links", "Algorithm 1", "fairness only", "measured", "sum", "fairness", "longest time without a message, ms", "time-outs",
                "frames dropped"], rows)
     doc.text("""
-        What the links of a pattern get together is what the models say, where all go one way.  Who gets how much of a port that drops is
-        uneven over such a time, too, and more so where a link met a time-out again; the trunk, whose buffer is twice as large, is shared
-        more evenly.  With links both ways the one that goes out keeps nearly all of its bandwidth: no asymmetric property.  It is those
-        that come in that have less together than without it, by a fifth or more; their acknowledgements share a queue with what goes out,
-        and whether that is the cause was not traced.""")
+        What the links of a pattern get together is what the models say, where all go one way.  Who gets how much of a port that
+        drops is uneven over such a time, too.  With links both ways the one that goes out keeps nearly all of its bandwidth;
+        those that come in have less together than without it, by a fifth or more.  Why was not traced.""")
     return doc
