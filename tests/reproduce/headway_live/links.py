@@ -125,9 +125,9 @@ def chapter(ask, found, network):
                   "Hierarchical Ethernet Networks.*")
     nic, backbone = bandwidths(network)
     doc.text(f"""
-        Here: {found.scene["title"]}, one process on each host, so that several links of a host are those of one process, where the paper
-        has a process for each; two opposite links between the same hosts share a TCP connection.  Each link has messages of
-        {BYTES // 1024} KiB under way all the time, into receives that are posted (link_bench); its bandwidth is that of {WINDOW_MS} ms after the first {LEAD_MS}, once.  The paper sends messages of 10 MB and more until the mean is known to 2 %.  For the models a
+        Here: {found.scene["title"]}, one process on each host, where the paper has a process for each link.  Each link has messages of
+        {BYTES // 1024} KiB under way all the time, into receives that are posted (link_bench); its bandwidth is that of {WINDOW_MS} ms
+        after the first {LEAD_MS}, once.  The paper sends messages of 10 MB and more until the mean is known to 2 %.  For the models a
         host's link has {nic:.4g} Mbit/s and the trunk {backbone:.4g}: payload of the rates that `headway measure` found.""")
     shares_part(doc, ask, found, network)
     both_ways_part(doc, ask, found, network)
@@ -149,7 +149,7 @@ def fairness(values):
 
 def shares_part(doc, ask, found, network):
     doc.section("One way: shares", """
-        In the paper, 5.1: links that share a host, out of it or into it, or the trunk, share its bandwidth evenly, (5).  Bandwidths in
+        In the paper, 5.1: links that share a host or the trunk share its bandwidth evenly, (5).  Bandwidths in
         Mbit/s; fairness is Jain's index, 1 if all are equal.""")
     titles = {"into": "into a host", "out-of": "out of a host", "trunk": "over the trunk"}
     rows = []
@@ -194,7 +194,7 @@ def random_part(doc, ask, found, network):
         for d = 1, 2, 3, and 66.8 %, 58.0 % and 68.8 % without the asymmetric property.""")
     doc.text(f"""
         Here: {how_many(found)} with {links} links, drawn in the same way on {NODES} hosts; in the course of them
-        {sum(result["timeouts"] for result in results)} time-outs and {sum(result["drops"] for result in results)} dropped frames.  The error is that of the time: measured bandwidth / predicted - 1, so that a link with less than predicted has a negative one.""")
+        {sum(result["timeouts"] for result in results)} time-outs and {sum(result["drops"] for result in results)} dropped frames.  The error is measured bandwidth / predicted - 1.""")
     measured = [degree for degree in DEGREES if errors["Algorithm 1", degree]]
     answered = predictions(ask, network, [result["links"] for result in results])
     doc.table(["model", *(f"within {GOOD_PCT} %, d = {degree}" for degree in measured), "all", "mean of absolute errors, %", "worst, %",

@@ -98,7 +98,8 @@ def gather_part(doc, ask, found, sums, model):
         Here: {found.scene["title"]}; the root's port has a buffer of {kib(found.scene["port_buffer_bytes"])}.  MPI_Gather of Open MPI,
         told to use its linear algorithm, {len(sums)} sizes with {sums[0]["calls"]} calls each ({sums[-1]["calls"]} from
         {kib(FEWER_FROM_BYTES)} on) after two that do not count.  A call is *escalated* if it took {calls.EXCESS_MS} ms longer than
-        the median scatter of its size, or more: a scatter has as much on the root's link, and loses nothing.  Time-outs, probes (for lost tails, TLP) and dropped frames are those of all calls of a
+        the median scatter of its size, or more: a scatter has as much on the root's link, and loses nothing.  Time-outs, probes (for
+        lost tails, TLP) and dropped frames are those of all calls of a
         size.  Predicted by (4), (6) and (7) with C_i, t_i and rates of `headway measure`, and M1, M2, C and the two factors that
         `headway fit` finds in the means; (4) alone is its bracket, without a factor.  Times in ms.""")
     fit = fitted(ask, model, sums)
@@ -148,8 +149,7 @@ def levels_part(doc, found):
 def scatter_part(doc, ask, found):
     sums = [calls.summary(result) for result in found.of("scatter")]
     doc.section("Scatter over sizes", f"""
-        The paper takes one-to-many (2) from earlier work of its authors: nothing is congested there, as no port is asked for more than
-        the root's own link carries.  MPI_Scatter, linear, {sums[0]["calls"]} calls of a size ({sums[-1]["calls"]} from
+        MPI_Scatter, linear, where no port is asked for more than the root's own link carries: {sums[0]["calls"]} calls of a size ({sums[-1]["calls"]} from
         {kib(FEWER_FROM_BYTES)} on); predicted by (2) with the parameters
         of `headway measure` and S = {kib(EAGER_BYTES)}, Open MPI's eager limit, and by its second part (M > S, one message after the
         other) for all sizes.  Times in ms, errors of the median in per cent of the prediction.""")

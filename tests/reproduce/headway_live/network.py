@@ -25,8 +25,7 @@ def span(values, form):
 def chapter(_ask, found, _network):
     document, scene = found.measured, found.scene
     doc = Chapter("The network", f"""
-        {scene["title"]}: two switches joined by a trunk.  What models below are given is what `headway measure` found here, once; beside it
-        what the emulation was told.  Rates are those of the wire, buffers of a switch's port include what its ring holds.""")
+        {scene["title"]}: two switches joined by a trunk.  Models below are given what `headway measure` found here, once; beside it is what the emulation was told.""")
     rows = []
     for is_trunk, title, rate, buffer_bytes in ((False, "a host's link, towards it", scene["host_rate_bps"], scene["port_buffer_bytes"]),
                                                 (True, "the trunk", scene["trunk_rate_bps"], scene["trunk_buffer_bytes"])):

@@ -74,10 +74,10 @@ def chapter(ask, found, _network):
         usually smaller than 10 %.""")
     doc.text(f"""
         Here: {found.scene["title"]}, ports with a buffer of {kib(found.scene["port_buffer_bytes"])}.  Everybody posts all receives and
-        all sends at once (collective_bench --algorithm linear).  alpha and beta are those of a straight line through single messages
-        from one host to another, the same MPI library's, timed from a common start to their arrival: alpha = {alpha * 1e6:.3g} us,
+        all sends at once (collective_bench --algorithm linear).  alpha and beta are those of a straight line through single messages:
+        alpha = {alpha * 1e6:.3g} us,
         1/beta = {1e-6 / beta:.4g} MB/s.  Fitted on the means of {FITTED} hosts by `headway fit`; all other numbers of hosts are
-        predictions.  Times in ms, errors in per cent of the prediction, as in the paper.""")
+        predictions.  Times in ms, errors in per cent of the prediction.""")
     signatures_part(doc, ask, found)
     errors_part(doc, ask, found)
     notes(doc)
