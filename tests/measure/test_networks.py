@@ -178,6 +178,18 @@ class Times(unittest.TestCase):
         self.assertEqual(judged.first(rows, lambda row: row["waits"]), 2)
         self.assertIsNone(judged.first(rows, lambda row: row["may_wait"]))
 
+    def test_rows_without_a_time_out_are_left_out_but_count(self):
+        def row(part, late):
+            return {"bytes": 1024, "calls": 10, "predicted_part": part, "late": late, "waits": late > 0, "may_wait": True}
+
+        one = SimpleNamespace(name="deep", compared={
+            ("at once", "gather"): [row(0, 0)], ("at once", "halo"): [row(0, 5)], ("alone", "halo"): [row(0.06, 9)],
+            ("at once", "alltoall"): [row(0.5, 5)], ("paced", "alltoall"): [row(0.5, 5)]})
+        lines, missed = report.steps_table([one])
+        self.assertEqual([line.split()[-1] for line in lines[3:-2]], ["1"] * 3, "halos of both and the all-to-all")
+        self.assertEqual(lines[-2].split(), ["all", "2", "as", "expected", "of", "4", "2", "4"])
+        self.assertEqual(len(missed), 2, "both halos wait, and none is expected to")
+
     def test_a_time_out_is_expected_where_one_of_the_calls_is_likely_to_wait(self):
         parts = [{"bytes": size, "calls": 10, "predicted_part": part} for size, part in ((1, 0), (2, 0.06), (3, 0.07))]
         self.assertEqual(judged.first(parts, judged.is_expected_to_wait), 3)
