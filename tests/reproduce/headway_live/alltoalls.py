@@ -145,8 +145,8 @@ def parameters(found, predicted, processes):
     switches = ", ".join(f"{'yes' if switch['ps'] else 'no'} for h = {h + 1}" for h, switch in enumerate(predicted.switches))
     if processes != PROCESSES[0]:
         return f"""
-            {processes // 2} hosts of each cluster, as above but for b(h) = {rates} MB/s, d(h) = {delays} us, L = {given["L"] * 1e6:.3g} us, and
-            P_S(h, h+1): {switches}."""
+            {processes // 2} hosts of each cluster, as above but for b(h) = {rates} MB/s, d(h) = {delays} us,
+            L = {given["L"] * 1e6:.3g} us, and P_S(h, h+1): {switches}."""
     return f"""
         {processes // 2} hosts of each cluster of: {found.scene["title"]}; A is collective_bench's pairwise_xor, B its alltoall_b.  The
         model's parameters are those of this network, by `headway measure`: b(h) = {rates} MB/s from the links' rates (payload of full

@@ -194,7 +194,8 @@ def random_part(doc, ask, found, network):
         for d = 1, 2, 3, and 66.8 %, 58.0 % and 68.8 % without the asymmetric property.""")
     doc.text(f"""
         Here: {how_many(found)} with {links} links, drawn in the same way on {NODES} hosts; in the course of them
-        {sum(result["timeouts"] for result in results)} time-outs and {sum(result["drops"] for result in results)} dropped frames.  The error is measured bandwidth / predicted - 1.""")
+        {sum(result["timeouts"] for result in results)} time-outs and {sum(result["drops"] for result in results)} dropped frames.
+        The error is measured bandwidth / predicted - 1.""")
     measured = [degree for degree in DEGREES if errors["Algorithm 1", degree]]
     answered = predictions(ask, network, [result["links"] for result in results])
     doc.table(["model", *(f"within {GOOD_PCT} %, d = {degree}" for degree in measured), "all", "mean of absolute errors, %", "worst, %",

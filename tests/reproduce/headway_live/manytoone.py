@@ -149,7 +149,8 @@ def levels_part(doc, found):
 def scatter_part(doc, ask, found):
     sums = [calls.summary(result) for result in found.of("scatter")]
     doc.section("Scatter over sizes", f"""
-        MPI_Scatter, linear, where no port is asked for more than the root's own link carries: {sums[0]["calls"]} calls of a size ({sums[-1]["calls"]} from
+        MPI_Scatter, linear, where no port is asked for more than the root's own link carries: {sums[0]["calls"]} calls of a size
+        ({sums[-1]["calls"]} from
         {kib(FEWER_FROM_BYTES)} on); predicted by (2) with the parameters
         of `headway measure` and S = {kib(EAGER_BYTES)}, Open MPI's eager limit, and by its second part (M > S, one message after the
         other) for all sizes.  Times in ms, errors of the median in per cent of the prediction.""")

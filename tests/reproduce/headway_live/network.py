@@ -25,7 +25,8 @@ def span(values, form):
 def chapter(_ask, found, _network):
     document, scene = found.measured, found.scene
     doc = Chapter("The network", f"""
-        {scene["title"]}: two switches joined by a trunk.  Models below are given what `headway measure` found here, once; beside it is what the emulation was told.""")
+        {scene["title"]}: two switches joined by a trunk.  Models below are given what `headway measure` found here, once; beside it is
+        what the emulation was told.""")
     rows = []
     for is_trunk, title, rate, buffer_bytes in ((False, "a host's link, towards it", scene["host_rate_bps"], scene["port_buffer_bytes"]),
                                                 (True, "the trunk", scene["trunk_rate_bps"], scene["trunk_buffer_bytes"])):

@@ -18,7 +18,8 @@ def spec(_repetitions):
 
 def chapter(ask, found, network):
     doc = Chapter("Congestion factors over a longer time", f"""
-        Some of the patterns above, over {WINDOW_MS} ms after the first {LEAD_MS}.  Bandwidths in Mbit/s, of each link in the order of the pattern.""")
+        Some of the patterns above, over {WINDOW_MS} ms after the first {LEAD_MS}.  Bandwidths in Mbit/s, of each link
+        in the order of the pattern.""")
     results = found.of("steady")
     rows = []
     answered = predictions(ask, network, [result["links"] for result in results])
