@@ -713,6 +713,18 @@ TEST(Doctor, ReadsPauseFrames) {
     EXPECT_FALSE(decode_pause_frames(writer.header())->sent);
 }
 
+TEST(Doctor, LooksAgainAtTheSameAddresses) {
+    Look earlier;
+    earlier.paths.push_back({.host = "a name that nobody knows", .address = "127.0.0.1", .look_up_s = 7});
+    earlier.failures.push_back({"no such host", "unknown"});
+    const Look again = look_again(earlier, "/nonexistent/control.sock");
+    ASSERT_EQ(again.paths.size(), 1U);
+    EXPECT_EQ(again.paths.front().host, "a name that nobody knows");
+    EXPECT_EQ(again.paths.front().device, "lo");
+    EXPECT_EQ(again.paths.front().look_up_s, 7);
+    ASSERT_EQ(again.failures.size(), 1U);
+}
+
 TEST(Doctor, LooksAtThisMachine) {
     Look seen = look({"127.0.0.1", "no such host"}, "/nonexistent/control.sock");
     ask_silent_hosts(seen);

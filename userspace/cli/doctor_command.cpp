@@ -294,7 +294,7 @@ ExitStatus DoctorCommand::run() const {
     const auto began = std::chrono::steady_clock::now();
     if (const auto watched = watch(connections); !watched)
         return tell("doctor", watched.error(), ExitStatus::no_command);
-    report.after = look(hosts_, socket);
+    report.after = look_again(report.before, socket);
     report.between = std::chrono::steady_clock::now() - began;
     keep_ended_connections(report.after, connections);
     ask_silent_hosts(report.after);

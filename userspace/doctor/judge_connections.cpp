@@ -86,7 +86,8 @@ void judge_silence(Examination& of, const HostPath& path) {
     if (!path.is_without_neighbour) return;
     const std::string who = path.gateway.empty() ? path.address : "its gateway " + path.gateway;
     of.add_cause_of_stalls(Cause::no_neighbour,
-        fmt::format("{} cannot be reached: nobody answers ARP for {} on {}.", path.host, who, path.device),
+        fmt::format("{} cannot be reached: nobody answers {} for {} on {}.", path.host,
+                    path.address.find(':') == std::string::npos ? "ARP" : "neighbour discovery", who, path.device),
         fmt::format("Look whether it is up, and whether its port is in the VLAN of {} (ip neigh show {}; on the "
                     "switch, its port's VLAN).",
                     path.device, path.gateway.empty() ? path.address : path.gateway));

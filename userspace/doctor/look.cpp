@@ -78,39 +78,49 @@ std::string address_text(const nlattr* attribute) {
     return text.data();
 }
 
-Result<HostPath> path_to(NetlinkExchange& kernel, const std::string& host) {
+/// A host whose name has been looked up.
+struct KnownHost {
+    std::string host, address;
+    double look_up_s = 0;
+};
+
+Result<KnownHost> look_up(const std::string& host) {
     const auto asked = std::chrono::steady_clock::now();
-    const auto address = resolve_host(host);
-    const std::chrono::duration<double> look_up = std::chrono::steady_clock::now() - asked;
+    auto address = resolve_host(host);
     if (!address) return tl::unexpected(address.error());
-    const auto query = encode_route_query(*address);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - asked;
+    return KnownHost{host, std::move(*address), took.count()};
+}
+
+Result<HostPath> path_to(NetlinkExchange& kernel, const KnownHost& known) {
+    const auto query = encode_route_query(known.address);
     if (!query) return tl::unexpected(query.error());
     auto routes = kernel.query<RouteAnswer>(*query, decode_route);
     if (!routes) {
-        return failure("the kernel has no route to {}: {}", *address, routes.error().message);
+        return failure("the kernel has no route to {}: {}", known.address, routes.error().message);
     }
     const std::string device = routes->empty() ? "" : interface_name(static_cast<unsigned>(routes->back().ifindex));
-    if (device.empty()) return failure("the kernel tells no interface towards {}", *address);
+    if (device.empty()) return failure("the kernel tells no interface towards {}", known.address);
     HostPath path = std::move(routes->back().path);
-    path.host = host;
-    path.address = *address;
+    path.host = known.host;
+    path.address = known.address;
     path.device = device;
-    path.look_up_s = look_up.count();
+    path.look_up_s = known.look_up_s;
     return path;
 }
 
-void look_at_paths(Look& look, const std::vector<std::string>& hosts) {
+void look_at_paths(Look& look, const std::vector<KnownHost>& hosts) {
     auto transport = MnlTransport::open();
-    for (const std::string& host : hosts) {
+    for (const KnownHost& known : hosts) {
         Result<HostPath> path = failure("netlink cannot be used");
         if (transport) {
             NetlinkExchange kernel(*transport);
-            path = path_to(kernel, host);
+            path = path_to(kernel, known);
         }
         if (path) {
             look.paths.push_back(std::move(*path));
         } else {
-            look.failures.push_back({host, path.error().message});
+            look.failures.push_back({known.host, path.error().message});
         }
     }
 }
@@ -333,12 +343,15 @@ void keep_ended_connections(Look& look, const Look& earlier) {
     }
 }
 
-Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket) {
-    Look found;
+namespace {
+
+/// `found` has the hosts that cannot be looked at, if there are any.
+Look look_at_all(Look found, const std::vector<KnownHost>& hosts, const std::string& daemon_socket) {
+    const bool is_any_named = !hosts.empty() || !found.failures.empty();
     look_at_paths(found, hosts);
     look_at_connections(found);
     for (const HostPath& path : found.paths) found.devices.try_emplace(path.device);
-    if (const std::string device = default_device(); hosts.empty() && !device.empty()) {
+    if (const std::string device = default_device(); !is_any_named && !device.empty()) {
         found.devices.try_emplace(device);
     }
     for (auto& [name, device] : found.devices) device = look_at_device(name);
@@ -350,6 +363,30 @@ Look look(const std::vector<std::string>& hosts, const std::string& daemon_socke
     std::ifstream("/proc/uptime") >> found.uptime_s;
     found.daemon = look_at_daemon(daemon_socket);
     return found;
+}
+
+}  // namespace
+
+Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket) {
+    Look found;
+    std::vector<KnownHost> known;
+    for (const std::string& host : hosts) {
+        auto one = look_up(host);
+        if (one) {
+            known.push_back(std::move(*one));
+        } else {
+            found.failures.push_back({host, one.error().message});
+        }
+    }
+    return look_at_all(std::move(found), known, daemon_socket);
+}
+
+Look look_again(const Look& earlier, const std::string& daemon_socket) {
+    Look found;
+    found.failures = earlier.failures;
+    std::vector<KnownHost> known;
+    for (const HostPath& path : earlier.paths) known.push_back({path.host, path.address, path.look_up_s});
+    return look_at_all(std::move(found), known, daemon_socket);
 }
 
 }  // namespace headway

@@ -93,6 +93,9 @@ struct Look {
 /// `daemon_socket`: where headwayd listens.
 [[nodiscard]] Look look(const std::vector<std::string>& hosts, const std::string& daemon_socket);
 
+/// At the same hosts, by the addresses that they had: a slow name service is waited for once.
+[[nodiscard]] Look look_again(const Look& earlier, const std::string& daemon_socket);
+
 /// Brings the connections of a look up to date, and keeps those that have ended.  A round trip is the
 /// longest of those that were seen.
 void look_at_connections(Look& look);
