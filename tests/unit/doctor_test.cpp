@@ -9,8 +9,10 @@
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 
-#include "doctor/verdict.hpp"
+#include "doctor/report.hpp"
 #include "fake_kernel_writer.hpp"
 #include "kernel/tested_kernels.hpp"
 #include "look/neighbours.hpp"
@@ -617,6 +619,67 @@ TEST(Doctor, AnInterfaceThatCameMeanwhileHasNoEarlierCounters) {
     Look before = healthy();
     before.devices.clear();
     EXPECT_TRUE(found(before, healthy()).empty());
+}
+
+// ---------------------------------------------------------------------- the text
+
+/// An all-to-all of eight nodes that fills a switch buffer, seen from a0.
+DoctorReport sample_report() {
+    DoctorReport report;
+    report.before = healthy();
+    report.before.daemon = failure("no answer");
+    report.before.settings["tcp_congestion_control"] = "cubic";
+    report.before.settings["tcp_slow_start_after_idle"] = "1";
+    report.before.devices["eth0"].facts.insert({{"pause_rx", "off"}, {"pause_tx", "off"}});
+    report.before.tcp.insert({{"TCPLossProbes", 90}});
+    report.before.uptime_s = 11 * 86400;
+    report.after = report.before;
+    report.after.tcp["OutSegs"] += 41'200;
+    report.after.tcp["RetransSegs"] += 310;
+    report.after.tcp["TCPTimeouts"] += 12;
+    report.after.tcp["TCPLossProbes"] += 31;
+    report.after.paths.front().connections[1] = {.segments = 41'000, .retransmissions = 300, .rtt_us = 780,
+                                                 .least_rtt_us = 60};
+    report.between = std::chrono::seconds(5);
+    report.findings = judge(report.before, report.after, report.between);
+    report.verdict = verdict(report.before, report.after, report.findings, report.between);
+    return report;
+}
+
+/// The first literal block of a page that begins with this, without its indentation.
+std::string block_of(const std::string& page, const std::string& first_words) {
+    std::ifstream lines(std::string(HEADWAY_SOURCE_DIR) + "/Documentation/" + page);
+    std::string block;
+    for (std::string line; std::getline(lines, line);) {
+        if (block.empty() && !line.starts_with("    " + first_words)) continue;
+        if (!line.empty() && !line.starts_with("    ")) break;
+        block += line.substr(std::min<std::size_t>(4, line.size())) + "\n";
+    }
+    while (block.ends_with("\n\n")) block.pop_back();
+    return block;
+}
+
+/// The page breaks long lines, which a terminal does by itself.
+std::string words_of(const std::string& text) {
+    std::istringstream words(text);
+    std::string line;
+    for (std::string word; words >> word;) line += word + " ";
+    return line;
+}
+
+TEST(Report, ThePageShowsWhatIsPrinted) {
+    EXPECT_EQ(words_of(block_of("doctor.rst", "verdict: ")), words_of(report_text(sample_report())));
+}
+
+TEST(Report, WhatIsUnknownIsSaidToBe) {
+    DoctorReport report;
+    report.after.devices["eth0"];
+    report.after.failures.push_back({"b0", "\"b0\" has no address"});
+    const std::string text = report_text(report);
+    EXPECT_NE(text.find("cannot find the way to b0: \"b0\" has no address\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("eth0: speed unknown, unknown duplex, MTU unknown, driver unknown, qdisc noqueue\n"),
+              std::string::npos) << text;
+    EXPECT_EQ(text.find("What was found"), std::string::npos) << text;
 }
 
 // ------------------------------------------------------------ what the kernel says

@@ -19,7 +19,7 @@
 #include "cli/child_process.hpp"
 #include "cli/command.hpp"
 #include "cli/control_options.hpp"
-#include "doctor/verdict.hpp"
+#include "doctor/report.hpp"
 
 namespace headway {
 namespace {
@@ -40,84 +40,12 @@ private:
 };
 
 using OrderedJson = nlohmann::ordered_json;
-using Seconds = std::chrono::duration<double>;
 constexpr std::uint32_t longest_look_s = 3600;
 constexpr std::chrono::milliseconds glance_every{100};  // at connections, which may end
 constexpr std::chrono::milliseconds first_glances_every{10};  // a short command's connections end at once
 constexpr int first_glances = 50;
 
-/// What has been seen, and what it means.
-struct Report {
-    Look before, after;
-    Seconds between{};
-    std::vector<Finding> findings;
-    Verdict verdict;
-};
-
-std::uint64_t rose(const Look& before, const Look& after, const char* counter) {
-    return after.tcp_counter(counter) - std::min(before.tcp_counter(counter), after.tcp_counter(counter));
-}
-
-std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
-
 // ------------------------------------------------------------------------ text
-
-std::string speed_text(const DeviceLook& device) {
-    const auto speed = device.speed();
-    return speed ? rate_to_text(*speed) : "speed unknown";
-}
-
-void print_device(const std::string& name, const DeviceLook& device) {
-    fmt::print("{}: {}, {} duplex, MTU {}, driver {}, qdisc {}{}\n", name, speed_text(device),
-               or_unknown(device.fact("duplex")), or_unknown(device.fact("mtu")),
-               or_unknown(device.fact("driver_name")), device.qdisc,
-               device.is_qdisc_default ? "" : device.is_qdisc_ours ? " (Headway's)" : " (installed by somebody)");
-    fmt::print("  TSO {}, GSO {}, GRO {}; PAUSE received {}, sent {}\n", or_unknown(device.fact("tso")),
-               or_unknown(device.fact("gso")), or_unknown(device.fact("gro")),
-               or_unknown(device.fact("pause_rx")), or_unknown(device.fact("pause_tx")));
-}
-
-void print_path(const Look& look, const HostPath& path) {
-    fmt::print("to {} ({}): {}, {}, from {}; least time-out {:g} ms, {}", path.host, path.address,
-               path.device, path.gateway.empty() ? "on the same network" : "through " + path.gateway,
-               or_unknown(path.source), rto_min_ms(look, path),
-               path.congestion_control.empty() ? look.setting("tcp_congestion_control")
-                                               : path.congestion_control);
-    if (path.longest_rtt_us() > 0) fmt::print(", round trip {:.2f} ms", path.longest_rtt_us() / 1e3);
-    if (path.is_silent) fmt::print(", and it has not answered");
-    fmt::print("\n");
-}
-
-std::string duration_since(double seconds) {
-    if (seconds < 2 * 3600) return fmt::format("{:.0f} minutes", seconds / 60);
-    if (seconds < 2 * 86400) return fmt::format("{:.0f} hours", seconds / 3600);
-    return fmt::format("{:.0f} days", seconds / 86400);
-}
-
-void print_tcp(const Report& report) {
-    const Look& now = report.after;
-    fmt::print("TCP: {}; buffers up to {} bytes to send, {} to receive\n", now.setting("tcp_congestion_control"),
-               now.setting("tcp_wmem"), now.setting("tcp_rmem"));
-    const auto in_between = [&](const char* name) { return rose(report.before, now, name); };
-    fmt::print("in {:.3g} s: {} segments sent, {} of them again; {} time-outs, {} tail loss probes\n",
-               report.between.count(), in_between("OutSegs"), in_between("RetransSegs"),
-               in_between("TCPTimeouts"), in_between("TCPLossProbes"));
-    const auto segments = now.tcp_counter("OutSegs"), timeouts = now.tcp_counter("TCPTimeouts");
-    if (segments == 0 || now.uptime_s <= 0) return;
-    fmt::print("since the node's start {} ago: {} segments sent, {} time-outs ({:.3g} in a million)\n",
-               duration_since(now.uptime_s), segments, timeouts,
-               1e6 * static_cast<double>(timeouts) / static_cast<double>(segments));
-}
-
-void print_verdict(const Report& report) {
-    const Verdict& verdict = report.verdict;
-    fmt::print("verdict: Headway {}: {}.\n", answer_name(verdict.answer), verdict.why);
-    if (!verdict.to_do.empty()) fmt::print("   {}\n", verdict.to_do);
-    if (!report.findings.empty()) fmt::print("\nWhat was found, the most important first:\n");
-    int number = 0;
-    for (const Finding& finding : report.findings)
-        fmt::print("{}. {}: {}\n   {}\n", ++number, weight_name(finding.weight), finding.seen, finding.to_do);
-}
 
 void print_headwayd(const DaemonLook& daemon) {
     if (!daemon) {
@@ -131,14 +59,8 @@ void print_headwayd(const DaemonLook& daemon) {
     fmt::print("{}\n", is_resting(told) ? "; at present it rests, for nobody is paced" : "");
 }
 
-void print_text(const Report& report) {
-    print_verdict(report);
-    fmt::print("\nWhat was looked at:\n");
-    for (const HostPath& path : report.after.paths) print_path(report.after, path);
-    for (const HostFailure& failed : report.after.failures)
-        fmt::print("cannot find the way to {}: {}\n", failed.host, failed.why);
-    for (const auto& [name, device] : report.after.devices) print_device(name, device);
-    print_tcp(report);
+void print_text(const DoctorReport& report) {
+    fmt::print("{}", report_text(report));
     print_headwayd(report.after.daemon);
 }
 
@@ -210,7 +132,7 @@ OrderedJson headwayd_json(const DaemonLook& daemon) {
     return {{"answers", false}, {"reason", daemon.error().message}};
 }
 
-void print_json(const Report& report) {
+void print_json(const DoctorReport& report) {
     const Look& now = report.after;
     const OrderedJson document{
         {"format", "headway-doctor"},
@@ -231,7 +153,7 @@ void print_json(const Report& report) {
     fmt::print("{}\n", document.dump(2, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
-ExitStatus status_of(const Report& report) {
+ExitStatus status_of(const DoctorReport& report) {
     if (!report.after.failures.empty() || report.after.devices.empty()) return ExitStatus::bad_config;
     switch (report.verdict.answer) {
     case Answer::would_not_help: return ExitStatus::ok;
@@ -288,7 +210,7 @@ Result<void> DoctorCommand::watch(Look& connections) const {
 
 ExitStatus DoctorCommand::run() const {
     const std::string socket = control_.path();
-    Report report;
+    DoctorReport report;
     report.before = look(hosts_, socket);
     Look connections = report.before;
     const auto began = std::chrono::steady_clock::now();
